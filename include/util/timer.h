@@ -1,0 +1,92 @@
+/*
+ * util/timer.h - clocks and timers.
+ */
+#ifndef UTIL_TIMER_H
+#define UTIL_TIMER_H
+
+#include "util/base.h"
+
+enum clock_type {
+	CLOCK_TYPE_REALTIME, /* monotonic host time; never stops */
+	CLOCK_TYPE_HOST,     /* wall-clock time of the host; may jump */
+	CLOCK_TYPE_VIRTUAL,  /* guest time: runs only while the VM runs; travels with a migration */
+};
+
+/*
+ * clock_ns() - read a clock.
+ *
+ * Return: nanoseconds since the clock's origin (REALTIME: boot; HOST: 1970-01-01 UTC; VIRTUAL:
+ * machine creation, less the time the VM was stopped).
+ * Context: any thread, no locks.
+ */
+s64 clock_ns(enum clock_type type);
+
+/*
+ * clock_virtual_run() - let the virtual clock run or stop it.
+ *
+ * Context: machine lock held; called by the run state only.
+ */
+void clock_virtual_run(bool run);
+
+/*
+ * clock_virtual_set_ns() - make the virtual clock show @ns now (incoming migration).
+ *
+ * Context: machine lock held, VM stopped.
+ */
+void clock_virtual_set_ns(s64 ns);
+
+/*
+ * clock_virtual_set_source() - let something else drive the virtual clock (qtest, icount).
+ * @now: returns guest nanoseconds; any thread; monotonic. NULL returns to host time.
+ *
+ * Timers of the virtual clock then fire only when timer_run_virtual() is called.
+ * Context: main thread, before the VM starts.
+ */
+void clock_virtual_set_source(s64 (*now)(void));
+
+/*
+ * timer_run_virtual() - fire the virtual clock's timers that are due; for a driven clock.
+ *
+ * Return: earliest expiry that is left, -1 if none.
+ * Context: main thread, machine lock held.
+ */
+s64 timer_run_virtual(void);
+
+typedef void timer_fn(void *opaque);
+
+/* Embedded in its owner; initialised by timer_init(). */
+struct timer {
+	enum clock_type type;
+	s64 expiry_ns; /* on the timer's clock; -1: not armed. Migrates as a signed 64-bit value. */
+	timer_fn *fn;
+	void *opaque;
+	GList link; /* in the clock's list, sorted by expiry, while armed */
+};
+
+/*
+ * timer_init() - prepare a timer; it is not armed.
+ * @fn: runs in the main thread under the machine lock, once per timer_mod().
+ */
+void timer_init(struct timer *t, enum clock_type type, timer_fn *fn, void *opaque);
+
+/*
+ * timer_mod() - arm the timer, or move its expiry.
+ * @expiry_ns: absolute time on the timer's clock; a past time fires at once.
+ *
+ * Context: any thread.
+ */
+void timer_mod(struct timer *t, s64 expiry_ns);
+
+/*
+ * timer_del() - disarm; harmless if not armed. On return the callback does not start any more.
+ *
+ * Context: any thread that holds the machine lock.
+ */
+void timer_del(struct timer *t);
+
+/*
+ * timer_pending() - whether the timer is armed.
+ */
+bool timer_pending(const struct timer *t);
+
+#endif
