@@ -1,0 +1,215 @@
+/* util/timer.c - clocks and timers on the main loop. */
+#include "util/timer.h"
+
+#include "util/lock.h"
+
+#include <assert.h>
+#include <time.h>
+
+#define NTYPES (CLOCK_TYPE_VIRTUAL + 1)
+
+static GMutex lock; /* guards everything below */
+static GQueue armed[NTYPES]; /* of struct timer, by expiry */
+static GSource *source;
+static bool virtual_running;
+static s64 virtual_stopped_at;  /* virtual time while stopped */
+static s64 virtual_offset;      /* virtual = realtime + offset while running */
+static s64 (*virtual_source)(void);
+
+static s64 host_clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+static s64 virtual_ns_locked(void)
+{
+	if (virtual_source)
+		return virtual_source();
+	return virtual_running ? host_clock_ns(CLOCK_MONOTONIC) + virtual_offset
+			       : virtual_stopped_at;
+}
+
+static s64 clock_ns_locked(enum clock_type type)
+{
+	switch (type) {
+	case CLOCK_TYPE_REALTIME: return host_clock_ns(CLOCK_MONOTONIC);
+	case CLOCK_TYPE_HOST:     return host_clock_ns(CLOCK_REALTIME);
+	case CLOCK_TYPE_VIRTUAL:  return virtual_ns_locked();
+	}
+	g_assert_not_reached();
+}
+
+s64 clock_ns(enum clock_type type)
+{
+	s64 ns;
+
+	if (type != CLOCK_TYPE_VIRTUAL)
+		return clock_ns_locked(type);
+	g_mutex_lock(&lock);
+	ns = virtual_ns_locked();
+	g_mutex_unlock(&lock);
+	return ns;
+}
+
+/* The virtual clock's timers fire by themselves only while host time drives it. */
+static bool self_driven(enum clock_type type)
+{
+	return type != CLOCK_TYPE_VIRTUAL || (virtual_running && !virtual_source);
+}
+
+/* Nanoseconds until the first expiry of any self-driven clock; -1: none. */
+static s64 next_wait_locked(void)
+{
+	s64 wait = -1;
+
+	for (int type = 0; type < NTYPES; type++) {
+		struct timer *t = armed[type].head ? armed[type].head->data : NULL;
+
+		if (t && self_driven(type)) {
+			s64 left = MAX(t->expiry_ns - clock_ns_locked(type), 0);
+
+			wait = wait < 0 ? left : MIN(wait, left);
+		}
+	}
+	return wait;
+}
+
+static void rearm_locked(void)
+{
+	s64 wait = next_wait_locked();
+
+	/* GSource counts in microseconds: round up, or it would wake just too early and spin. */
+	g_source_set_ready_time(source, wait < 0 ? -1
+						 : g_get_monotonic_time() +
+							   DIV_ROUND_UP(wait, NS_PER_US));
+}
+
+/* Fires what is due on one clock. The callbacks run without the lock: they arm timers. */
+static void run_due(enum clock_type type)
+{
+	g_mutex_lock(&lock);
+	while (armed[type].head) {
+		struct timer *t = armed[type].head->data;
+
+		if (t->expiry_ns > clock_ns_locked(type))
+			break;
+		g_queue_unlink(&armed[type], &t->link);
+		t->expiry_ns = -1;
+		g_mutex_unlock(&lock);
+		t->fn(t->opaque);
+		g_mutex_lock(&lock);
+	}
+	g_mutex_unlock(&lock);
+}
+
+static gboolean source_dispatch(GSource *s, GSourceFunc fn, gpointer data)
+{
+	for (int type = 0; type < NTYPES; type++)
+		if (self_driven(type))
+			run_due(type);
+	g_mutex_lock(&lock);
+	rearm_locked();
+	g_mutex_unlock(&lock);
+	return G_SOURCE_CONTINUE;
+}
+
+static void source_create_locked(void)
+{
+	static GSourceFuncs funcs = { .dispatch = source_dispatch };
+
+	source = g_source_new(&funcs, sizeof(GSource));
+	g_source_set_name(source, "timers");
+	g_source_attach(source, NULL);
+}
+
+void timer_init(struct timer *t, enum clock_type type, timer_fn *fn, void *opaque)
+{
+	*t = (struct timer){ .type = type, .expiry_ns = -1, .fn = fn, .opaque = opaque };
+	t->link.data = t;
+}
+
+static void unlink_locked(struct timer *t)
+{
+	if (t->expiry_ns >= 0)
+		g_queue_unlink(&armed[t->type], &t->link);
+	t->expiry_ns = -1;
+}
+
+void timer_mod(struct timer *t, s64 expiry_ns)
+{
+	GList *at;
+
+	g_mutex_lock(&lock);
+	if (!source)
+		source_create_locked();
+	unlink_locked(t);
+	t->expiry_ns = MAX(expiry_ns, 0);
+	for (at = armed[t->type].head; at; at = at->next)
+		if (((struct timer *)at->data)->expiry_ns > t->expiry_ns)
+			break;
+	if (at)
+		g_queue_insert_before_link(&armed[t->type], at, &t->link);
+	else
+		g_queue_push_tail_link(&armed[t->type], &t->link);
+	if (armed[t->type].head == &t->link)
+		rearm_locked();
+	g_mutex_unlock(&lock);
+}
+
+void timer_del(struct timer *t)
+{
+	g_mutex_lock(&lock);
+	unlink_locked(t);
+	g_mutex_unlock(&lock);
+}
+
+bool timer_pending(const struct timer *t)
+{
+	return t->expiry_ns >= 0;
+}
+
+void clock_virtual_run(bool run)
+{
+	g_mutex_lock(&lock);
+	if (run != virtual_running && !virtual_source) {
+		if (run)
+			virtual_offset = virtual_stopped_at - host_clock_ns(CLOCK_MONOTONIC);
+		else
+			virtual_stopped_at = virtual_ns_locked();
+	}
+	virtual_running = run;
+	if (source)
+		rearm_locked();
+	g_mutex_unlock(&lock);
+}
+
+void clock_virtual_set_ns(s64 ns)
+{
+	g_mutex_lock(&lock);
+	assert(!virtual_running);
+	virtual_stopped_at = ns;
+	g_mutex_unlock(&lock);
+}
+
+void clock_virtual_set_source(s64 (*now)(void))
+{
+	g_mutex_lock(&lock);
+	virtual_source = now;
+	g_mutex_unlock(&lock);
+}
+
+s64 timer_run_virtual(void)
+{
+	struct timer *t;
+	s64 next;
+
+	run_due(CLOCK_TYPE_VIRTUAL);
+	g_mutex_lock(&lock);
+	t = armed[CLOCK_TYPE_VIRTUAL].head ? armed[CLOCK_TYPE_VIRTUAL].head->data : NULL;
+	next = t ? t->expiry_ns : -1;
+	g_mutex_unlock(&lock);
+	return next;
+}
