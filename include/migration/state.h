@@ -106,6 +106,21 @@ struct state_desc {
 #define FIELD_UNUSED(n) { .name = "unused", .type = STATE_UNUSED, .size = (n) }
 #define FIELD_END       { .type = STATE_END }
 
+/*
+ * state_save_nested(), state_load_nested() - for codecs: the fields and the subsections of a table
+ * in place, with neither section nor footer.
+ *
+ * Loading runs pre_load(), decodes the fields, then takes the subsections that follow and whose
+ * names start with the table's name and a slash; anything else is left in the stream.
+ * @version: what the enclosing section was sent with.
+ *
+ * Return: 0, or -EINVAL with @err.
+ */
+int state_save_nested(struct state_writer *w, const struct state_desc *desc, void *obj,
+		      GError **err);
+int state_load_nested(struct state_reader *r, const struct state_desc *desc, void *obj,
+		      int version, GError **err);
+
 struct state_registry;
 
 /*
