@@ -1,0 +1,183 @@
+/* accel/tcg/mem.c - soft TLB: fills, slow accesses and flushes (no architecture is named here). */
+#include "accel/tcg/mem.h"
+#include "accel/tcg/code.h"
+
+struct tcg_mmu *tcg_mmu_create(void)
+{
+	struct tcg_mmu *mmu = g_new(struct tcg_mmu, 1);
+
+	tcg_mmu_flush(mmu);
+	return mmu;
+}
+
+void tcg_mmu_destroy(struct tcg_mmu *mmu)
+{
+	g_free(mmu);
+}
+
+void tcg_mmu_flush(struct tcg_mmu *mmu)
+{
+	memset(mmu, 0xff, offsetof(struct tcg_mmu, phys));
+}
+
+void tcg_mmu_rearm(struct tcg_mmu *mmu)
+{
+	memset(mmu->hint_w, 0xff, sizeof(mmu->hint_w));
+	memset(mmu->w, 0xff, sizeof(mmu->w));
+}
+
+void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
+{
+	unsigned index = tlb_index(va);
+	unsigned slot = (va & TCG_PAGE_MASK) >> 2 & (JC_SIZE - 1);
+
+	memset(mmu->hint_r, 0xff, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
+	mmu->r[index].tag = TLB_EMPTY;
+	mmu->w[index].tag = TLB_EMPTY;
+	memset(&mmu->jc[slot], 0xff, (TCG_PAGE_SIZE >> 2) * sizeof(struct jc_entry));
+}
+
+/* Ask the target for one page and remember what may be remembered. */
+static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access,
+		 struct tcg_page *page)
+{
+	struct tcg_mmu *mmu = cpu->mmu;
+	unsigned index = tlb_index(va);
+	u64 tag = va & TCG_PAGE_MASK;
+	u64 addend;
+
+	cpu->ops->fill(cpu, va, access, size, page);
+	if (!page->host || page->strict || access == TCG_EXEC)
+		return;
+
+	addend = (u64)(uintptr_t)page->host - tag;
+	if (page->readable) {
+		mmu->r[index].tag = tag;
+		mmu->r[index].addend = addend;
+	}
+	if (page->writable) {
+		u64 reasons = (page->track ? TLB_TRACK : 0) |
+			      (tcg_code_in_page(page->phys) ? TLB_CODE : 0);
+
+		mmu->w[index].tag = tag | reasons;
+		mmu->w[index].addend = addend;
+		mmu->phys[index] = page->phys;
+	}
+}
+
+/* Host address for a store of @size bytes inside one page, after tracking; NULL: I/O. */
+static u8 *store_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
+{
+	struct tcg_mmu *mmu = cpu->mmu;
+	unsigned index = tlb_index(va);
+	struct tlb_entry *e = &mmu->w[index];
+	struct tcg_page page;
+
+	if ((e->tag & TCG_PAGE_MASK) != (va & TCG_PAGE_MASK) || e->tag == TLB_EMPTY) {
+		fill(cpu, va, size, TCG_WRITE, &page);
+	} else {
+		page.phys = mmu->phys[index];
+		page.host = (u8 *)(uintptr_t)((va & TCG_PAGE_MASK) + e->addend);
+		page.track = e->tag & TLB_TRACK;
+	}
+	*phys = page.phys | (va & ~TCG_PAGE_MASK);
+	if (!page.host)
+		return NULL;
+	if (page.track) {
+		cpu->ops->first_store(cpu, &page);
+		if (e->tag != TLB_EMPTY)
+			e->tag &= ~(u64)TLB_TRACK;
+	}
+	if (tcg_code_in_page(page.phys))
+		tcg_code_written(cpu, page.phys | (va & ~TCG_PAGE_MASK), size);
+	return page.host + (va & ~TCG_PAGE_MASK);
+}
+
+static const u8 *load_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
+{
+	const struct tlb_entry *e = &cpu->mmu->r[tlb_index(va)];
+	struct tcg_page page;
+
+	if (e->tag == (va & TCG_PAGE_MASK))
+		return (const u8 *)(uintptr_t)(va + e->addend);
+	fill(cpu, va, size, TCG_READ, &page);
+	*phys = page.phys | (va & ~TCG_PAGE_MASK);
+	return page.host ? page.host + (va & ~TCG_PAGE_MASK) : NULL;
+}
+
+static bool crosses_page(u64 va, unsigned size)
+{
+	return (va ^ (va + size - 1)) & TCG_PAGE_MASK;
+}
+
+u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size)
+{
+	const u8 *host;
+	u64 val = 0, phys;
+
+	if (crosses_page(va, size)) {
+		for (unsigned i = 0; i < size; i++)
+			val |= tcg_load(cpu, va + i, 1) << (8 * i);
+		return val;
+	}
+	host = load_address(cpu, va, size, &phys);
+	if (!host)
+		return cpu->ops->io_read(cpu, phys, size);
+	memcpy(&val, host, size);
+	return val;
+}
+
+void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size)
+{
+	u8 *host;
+	u64 phys;
+
+	if (crosses_page(va, size)) {
+		tcg_probe(cpu, va, size, TCG_WRITE);
+		for (unsigned i = 0; i < size; i++)
+			tcg_store(cpu, va + i, val >> (8 * i), 1);
+		return;
+	}
+	host = store_address(cpu, va, size, &phys);
+	if (host)
+		memcpy(host, &val, size);
+	else
+		cpu->ops->io_write(cpu, phys, val, size);
+}
+
+void *tcg_host(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access)
+{
+	u64 phys;
+
+	if (access == TCG_READ)
+		return (void *)load_address(cpu, va, size, &phys);
+	return store_address(cpu, va, size, &phys);
+}
+
+void tcg_probe(struct tcg_cpu *cpu, u64 va, u64 size, enum tcg_access access)
+{
+	u64 last = (va + size - 1) & TCG_PAGE_MASK;
+	struct tcg_page page;
+
+	for (u64 at = va;; at = (at & TCG_PAGE_MASK) + TCG_PAGE_SIZE) {
+		const struct tlb_entry *e = access == TCG_READ ? &cpu->mmu->r[tlb_index(at)] :
+								 &cpu->mmu->w[tlb_index(at)];
+
+		if (e->tag == TLB_EMPTY || (e->tag & TCG_PAGE_MASK) != (at & TCG_PAGE_MASK))
+			fill(cpu, at, 1, access, &page);
+		if ((at & TCG_PAGE_MASK) == last)
+			return;
+	}
+}
+
+u32 tcg_fetch(struct tcg_cpu *cpu, u64 va)
+{
+	struct tcg_page page;
+	u32 word;
+
+	cpu->ops->fill(cpu, va, TCG_EXEC, 4, &page);
+	if (!page.host)
+		return cpu->ops->io_read(cpu, page.phys | (va & ~TCG_PAGE_MASK), 4);
+	memcpy(&word, page.host + (va & ~TCG_PAGE_MASK), sizeof(word));
+	return word;
+}

@@ -1,0 +1,119 @@
+/*
+ * accel/tcg/cpu.h - the part of a virtual CPU that translated code and the translator know.
+ *
+ * A target embeds struct tcg_cpu as the first member of its own CPU. Nothing here names an
+ * architecture: there are 32 general registers, 32 vectors of 16 bytes and four flags.
+ */
+#ifndef ACCEL_TCG_CPU_H
+#define ACCEL_TCG_CPU_H
+
+#include <setjmp.h>
+
+#include "util/base.h"
+
+struct tcg_cpu;
+struct tcg_region;
+struct trans;
+
+#define TCG_PAGE_BITS 12 /* granule of the soft TLB and of translated regions */
+#define TCG_PAGE_SIZE (1u << TCG_PAGE_BITS)
+#define TCG_PAGE_MASK (~(u64)(TCG_PAGE_SIZE - 1))
+
+/* Bits of tcg_cpu.nzcv, in the order that the x86 instructions lahf and seto leave; other bits
+ * of the word are undefined. */
+#define TCG_FLAG_N (1u << 15)
+#define TCG_FLAG_Z (1u << 14)
+#define TCG_FLAG_C (1u << 8)
+#define TCG_FLAG_V (1u << 0)
+
+enum tcg_access { TCG_READ, TCG_WRITE, TCG_EXEC };
+
+/* What the target knows of the page of an access; filled by tcg_ops.fill. */
+struct tcg_page {
+	u64 phys;	/* guest physical address of the page, 4 KiB aligned */
+	u8 *host;	/* host address of the page, NULL: io_read and io_write take the access */
+	bool readable;	/* which further accesses at this privilege need no new fill */
+	bool writable;
+	bool track;	/* first_store must be called before the first plain store */
+	bool strict;	/* unaligned accesses fault (device memory): never cached as fast */
+};
+
+/* Behaviour that a target (and its machine) gives to the translator. */
+struct tcg_ops {
+	/*
+	 * Translate @va for @access and fill @page, or record an exception and tcg_raise().
+	 * @va is the first byte of the access, or of its second page; @size its bytes.
+	 */
+	void (*fill)(struct tcg_cpu *cpu, u64 va, enum tcg_access access, unsigned size,
+		     struct tcg_page *page);
+	/* Access of 1, 2, 4 or 8 bytes where page.host is NULL. May tcg_raise(). */
+	u64 (*io_read)(struct tcg_cpu *cpu, u64 phys, unsigned size);
+	void (*io_write)(struct tcg_cpu *cpu, u64 phys, u64 val, unsigned size);
+	/* A page with page.track is about to be written; it is not called again for the page
+	 * until the next flush of the soft TLB. */
+	void (*first_store)(struct tcg_cpu *cpu, const struct tcg_page *page);
+	/* Called from tcg_run() with exit_request set (and cleared by the callee) and after
+	 * tcg_raise(): take interrupts and exceptions. Return: false to leave tcg_run(). */
+	bool (*service)(struct tcg_cpu *cpu, bool raised);
+	/* Execute one instruction at the current pc. */
+	void (*step)(struct tcg_cpu *cpu);
+	/* Translate the region that starts at t->start; see accel/tcg/emit.h. NULL: tcg_run()
+	 * interprets with step. */
+	void (*translate)(struct tcg_cpu *cpu, struct trans *t);
+};
+
+struct tcg_vreg {
+	_Alignas(16) u64 d[2];
+};
+
+/* Translated code reaches r[4] to mmu with one-byte displacements: keep the order. */
+struct tcg_cpu {
+	u64 r[32];		/* general registers, 31 = stack pointer */
+	u64 pc_page;		/* virtual page of the current instruction */
+	u32 exit_request;	/* non-zero: leave translated code soon; any thread may set it */
+	u32 nzcv;		/* TCG_FLAG_x */
+	struct tcg_mmu *mmu;	/* soft TLB of the current regime and privilege */
+	u32 pc_off;		/* offset in pc_page; exact only in helpers and outside regions */
+	u32 state_key;		/* target state that translations depend on (privilege, ...) */
+	u64 npc;		/* where exec functions of branches put the next pc */
+	void *host_sp;		/* stack pointer to return to the loop with */
+	struct tcg_vreg v[32];
+
+	const struct tcg_ops *ops;
+	jmp_buf unwind;		/* set while tcg_run() is on the stack */
+	bool use_jit;
+	u64 excl_addr;		/* exclusive monitor: virtual address, ~0 = open */
+	u64 excl_val[2];	/* value that the exclusive load saw */
+	unsigned excl_size;	/* bytes */
+	u64 host_helper[16];	/* entry points that translated code calls */
+};
+
+/* Virtual address of the current instruction; exact in helpers and outside of regions. */
+static inline u64 tcg_pc(const struct tcg_cpu *cpu)
+{
+	return cpu->pc_page + cpu->pc_off;
+}
+
+static inline void tcg_set_pc(struct tcg_cpu *cpu, u64 pc)
+{
+	cpu->pc_page = pc & TCG_PAGE_MASK;
+	cpu->pc_off = pc & ~TCG_PAGE_MASK;
+}
+
+/*
+ * tcg_raise() - abandon the current instruction and let ops->service act.
+ * @cpu: CPU whose registers hold the state before the instruction.
+ *
+ * Context: only below tcg_run() or tcg_step(), on the vCPU's thread.
+ */
+_Noreturn void tcg_raise(struct tcg_cpu *cpu);
+
+/*
+ * tcg_run() - execute guest code until ops->service returns false.
+ * @cpu: a CPU with ops and mmu set; state at tcg_pc().
+ *
+ * Context: the vCPU's own thread; does not return on exceptions, ops->service sees them.
+ */
+void tcg_run(struct tcg_cpu *cpu);
+
+#endif

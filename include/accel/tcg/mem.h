@@ -1,0 +1,126 @@
+/*
+ * accel/tcg/mem.h - soft TLB and guest memory accesses by virtual address.
+ *
+ * Only accesses that hit a fast entry are inline; all others go through tcg_load_slow() and
+ * tcg_store_slow(), which call tcg_ops.fill and may not return (tcg_raise()).
+ */
+#ifndef ACCEL_TCG_MEM_H
+#define ACCEL_TCG_MEM_H
+
+#include "accel/tcg/cpu.h"
+
+#define TLB_BITS 10
+#define TLB_SIZE (1u << TLB_BITS)
+#define JC_BITS 12
+#define JC_SIZE (1u << JC_BITS)
+
+/* Reasons, in the low bits of a write tag, why a store must not take the fast path. */
+#define TLB_TRACK 1u /* first_store not called yet */
+#define TLB_CODE 2u  /* page holds translated code */
+#define TLB_EMPTY (~(u64)0)
+
+struct tlb_entry {
+	u64 tag;	/* virtual page | reasons; TLB_EMPTY = none */
+	u64 addend;	/* host address - virtual address */
+};
+
+struct jc_entry {
+	u64 pc;		/* virtual address; odd = empty */
+	void *host;	/* entry of the region in the code cache */
+};
+
+/* Soft TLB and jump cache of one translation regime, address space and privilege. */
+struct tcg_mmu {
+	struct tlb_entry hint_r[32], hint_w[32]; /* last page used with base register n */
+	struct tlb_entry r[TLB_SIZE], w[TLB_SIZE];
+	struct jc_entry jc[JC_SIZE];
+	u64 phys[TLB_SIZE];	/* of w[], for first_store and code pages */
+};
+
+static inline unsigned tlb_index(u64 va)
+{
+	return (va >> TCG_PAGE_BITS) & (TLB_SIZE - 1);
+}
+
+/*
+ * tcg_mmu_create() - allocate an empty soft TLB.
+ *
+ * Return: owned by the caller, to be freed with tcg_mmu_destroy().
+ */
+struct tcg_mmu *tcg_mmu_create(void);
+void tcg_mmu_destroy(struct tcg_mmu *mmu);
+
+/* Forget all translations, or those of one page. Context: the vCPU's thread. */
+void tcg_mmu_flush(struct tcg_mmu *mmu);
+void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va);
+
+/* Make every store slow again, so that first_store is called anew. */
+void tcg_mmu_rearm(struct tcg_mmu *mmu);
+
+/*
+ * tcg_load_slow() - load that missed the fast path.
+ * @va:   any alignment; may cross a page.
+ * @size: 1, 2, 4 or 8 bytes.
+ *
+ * Return: the value, zero extended.
+ */
+u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size);
+void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size);
+
+/*
+ * tcg_host() - host address of a naturally aligned or in-page access, for atomics.
+ * @access: TCG_READ or TCG_WRITE (which also implies readable).
+ * @size:   1 to 16 bytes, must not cross a page.
+ *
+ * Return: the address; NULL if the page is not memory. Raises like an access.
+ */
+void *tcg_host(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access);
+
+/* tcg_probe() - raise what an access of @size bytes at @va would raise, page by page. */
+void tcg_probe(struct tcg_cpu *cpu, u64 va, u64 size, enum tcg_access access);
+
+/* Instruction word at @va. */
+u32 tcg_fetch(struct tcg_cpu *cpu, u64 va);
+
+static inline u64 tcg_load(struct tcg_cpu *cpu, u64 va, unsigned size)
+{
+	const struct tlb_entry *e = &cpu->mmu->r[tlb_index(va)];
+	const void *host = (const void *)(uintptr_t)(va + e->addend);
+
+	if (unlikely(e->tag != ((va + size - 1) & TCG_PAGE_MASK)))
+		return tcg_load_slow(cpu, va, size);
+
+	switch (size) {
+	case 1: return *(const u8 *)host;
+	case 2: {
+		u16 v;
+
+		memcpy(&v, host, sizeof(v));
+		return v;
+	}
+	case 4: {
+		u32 v;
+
+		memcpy(&v, host, sizeof(v));
+		return v;
+	}
+	default: {
+		u64 v;
+
+		memcpy(&v, host, sizeof(v));
+		return v;
+	}
+	}
+}
+
+static inline void tcg_store(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size)
+{
+	const struct tlb_entry *e = &cpu->mmu->w[tlb_index(va)];
+
+	if (unlikely(e->tag != ((va + size - 1) & TCG_PAGE_MASK)))
+		tcg_store_slow(cpu, va, val, size);
+	else
+		memcpy((void *)(uintptr_t)(va + e->addend), &val, size);
+}
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * target/arm/cpu.h - state of one Arm CPU in AArch64 state (Arm DDI 0487, B1.2, D1, D24).
+ */
+#ifndef TARGET_ARM_CPU_H
+#define TARGET_ARM_CPU_H
+
+#include "accel/tcg/cpu.h"
+#include "util/base.h"
+
+/* Exception classes, ESR_ELx.EC (D24.2.40). */
+enum arm_ec {
+	EC_UNKNOWN = 0x00,
+	EC_WFX = 0x01,
+	EC_FP_ACCESS = 0x07,
+	EC_PAUTH = 0x09,
+	EC_BTI = 0x0d,
+	EC_ILLEGAL_STATE = 0x0e,
+	EC_SVC64 = 0x15,
+	EC_HVC64 = 0x16,
+	EC_SMC64 = 0x17,
+	EC_SYSREG = 0x18,
+	EC_ERET = 0x1a,
+	EC_IABORT_LOWER = 0x20,
+	EC_IABORT = 0x21,
+	EC_PC_ALIGN = 0x22,
+	EC_DABORT_LOWER = 0x24,
+	EC_DABORT = 0x25,
+	EC_SP_ALIGN = 0x26,
+	EC_MOPS = 0x27,
+	EC_BRK64 = 0x3c,
+};
+
+/* Bits of PSTATE as they lie in SPSR_ELx (C5.2.19). */
+#define SCTLR_DSSBS (1ull << 44)
+
+#define PSTATE_SPSEL (1u << 0)
+#define PSTATE_EL_SHIFT 2
+#define PSTATE_nRW (1u << 4)
+#define PSTATE_F (1u << 6)
+#define PSTATE_I (1u << 7)
+#define PSTATE_A (1u << 8)
+#define PSTATE_D (1u << 9)
+#define PSTATE_DAIF (PSTATE_D | PSTATE_A | PSTATE_I | PSTATE_F)
+#define PSTATE_BTYPE_SHIFT 10
+#define PSTATE_SSBS (1u << 12)
+#define PSTATE_IL (1u << 20)
+#define PSTATE_SS (1u << 21)
+#define PSTATE_PAN (1u << 22)
+#define PSTATE_UAO (1u << 23)
+#define PSTATE_DIT (1u << 24)
+#define PSTATE_NZCV (0xfu << 28)
+
+/* Keys of FEAT_PAuth, in the order of their registers. */
+enum arm_pac_key { PAC_IA, PAC_IB, PAC_DA, PAC_DB, PAC_GA, PAC_KEYS };
+
+/* Who answers PSCI calls: the machine, by trapping this instruction. */
+enum arm_conduit { ARM_CONDUIT_NONE, ARM_CONDUIT_HVC, ARM_CONDUIT_SMC };
+
+enum arm_wait { ARM_WAIT_NONE, ARM_WAIT_INTERRUPT, ARM_WAIT_EVENT };
+
+/* A synchronous exception that an instruction raised and ops->service has to take. */
+struct arm_exception {
+	u32 ec;		/* enum arm_ec */
+	u32 iss;	/* ESR_ELx.ISS without IL */
+	u64 far;	/* FAR_ELx where the class has one */
+	u8 target_el;	/* 0 = the usual routing */
+	bool pending;
+};
+
+struct arm_cpu {
+	struct tcg_cpu tcg;
+
+	u32 pstate;		/* PSTATE_x without NZCV (which is tcg.nzcv) */
+	u32 fpcr, fpsr;
+	u64 features;		/* bit n = enum arm_feature n */
+	u64 sp_el[4];		/* banked stack pointers; the current one is tcg.r[31] */
+	u64 elr_el[4], spsr_el[4], esr_el[4], far_el[4], vbar_el[4];
+	u64 sctlr_el[4], tcr_el[4], ttbr0_el[4], ttbr1_el[4], mair_el[4];
+	u64 tpidr_el[4], tpidrro_el0;
+	u64 hcr_el2, scr_el3, cpacr_el1, cptr_el2, mdcr_el2, vttbr_el2, vtcr_el2;
+	u64 contextidr_el[4], par_el1, cntkctl_el1, mdscr_el1, hpfar_el2;
+	u64 vmpidr_el2, vpidr_el2;
+	u64 midr, mpidr;
+	u64 pac_key[PAC_KEYS][2]; /* low, high half */
+	GHashTable *sysregs;	/* registers of this CPU only, see target/arm/sysreg.h */
+	enum arm_wait waiting;	/* set by WFI and WFE together with tcg.exit_request */
+	bool has_el2, has_el3;
+	enum arm_conduit conduit;
+	/* Selects tcg.mmu and tcg.state_key for the new PSTATE and system registers; may be
+	 * NULL where neither changes (tests). */
+	void (*state_changed)(struct arm_cpu *cpu);
+	struct arm_exception excp;
+	struct tcg_mmu *mmu_unpriv; /* for LDTR and its like; NULL: the same as tcg.mmu */
+	struct tcg_mmu *mmu_saved;  /* tcg.mmu while such an access runs, else NULL */
+	u64 id[8][8];		/* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
+};
+
+static inline struct arm_cpu *arm_cpu_of(struct tcg_cpu *cpu)
+{
+	return container_of(cpu, struct arm_cpu, tcg);
+}
+
+static inline unsigned cpu_el(const struct arm_cpu *cpu)
+{
+	return (cpu->pstate >> PSTATE_EL_SHIFT) & 3;
+}
+
+static inline bool cpu_has(const struct arm_cpu *cpu, unsigned feature)
+{
+	return cpu->features >> feature & 1;
+}
+
+/* Register n, 31 = zero. */
+static inline u64 cpu_x(const struct arm_cpu *cpu, unsigned n)
+{
+	return n == 31 ? 0 : cpu->tcg.r[n];
+}
+
+/* Register n, 31 = stack pointer. */
+static inline u64 cpu_xsp(const struct arm_cpu *cpu, unsigned n)
+{
+	return cpu->tcg.r[n];
+}
+
+static inline void cpu_set_x(struct arm_cpu *cpu, unsigned n, u64 val)
+{
+	if (n != 31)
+		cpu->tcg.r[n] = val;
+}
+
+static inline void cpu_set_xsp(struct arm_cpu *cpu, unsigned n, u64 val)
+{
+	cpu->tcg.r[n] = val;
+}
+
+/* NZCV as four bits, N = 8 to V = 1. */
+static inline unsigned cpu_nzcv(const struct arm_cpu *cpu)
+{
+	u32 f = cpu->tcg.nzcv;
+
+	return (f >> 12 & 0xc) | (f >> 7 & 2) | (f & 1);
+}
+
+static inline void cpu_set_nzcv(struct arm_cpu *cpu, unsigned nzcv)
+{
+	cpu->tcg.nzcv = (nzcv & 0xc) << 12 | (nzcv & 2) << 7 | (nzcv & 1);
+}
+
+static inline struct tcg_vreg *cpu_v(struct arm_cpu *cpu, unsigned n)
+{
+	return &cpu->tcg.v[n];
+}
+
+/*
+ * arm_raise() - raise a synchronous exception at the current instruction.
+ * @ec:  enum arm_ec.
+ * @iss: syndrome bits 24:0.
+ * @far: fault address, 0 if the class has none.
+ */
+_Noreturn void arm_raise(struct arm_cpu *cpu, unsigned ec, u32 iss, u64 far);
+
+/* The current instruction is UNDEFINED. */
+_Noreturn void arm_undefined(struct arm_cpu *cpu);
+
+/* PSTATE or a system register that decides about translation has changed. */
+static inline void arm_state_changed(struct arm_cpu *cpu)
+{
+	if (cpu->state_changed)
+		cpu->state_changed(cpu);
+}
+
+/*
+ * arm_step() - execute the instruction at the current pc with the reference functions.
+ *
+ * Context: below tcg_run(); raises exceptions with tcg_raise().
+ */
+void arm_step(struct tcg_cpu *cpu);
+
+/* Features of the CPU model "max", one bit each. */
+u64 arm_features_max(void);
+
+#endif

@@ -1,0 +1,55 @@
+/* target/arm/cpu.c - one step of the interpreter and the CPU model "max". */
+#include "accel/tcg/mem.h"
+#include "target/arm/sem.h"
+#include "target/arm/sem_mem.h"
+
+#define CPACR_FPEN_SHIFT 20
+
+void arm_step(struct tcg_cpu *tcg)
+{
+	struct arm_cpu *cpu = arm_cpu_of(tcg);
+	u64 pc = tcg_pc(tcg);
+	struct a64_insn insn;
+
+	if (pc & 3)
+		arm_raise(cpu, EC_PC_ALIGN, 0, pc);
+	if (cpu->pstate & PSTATE_IL)
+		arm_raise(cpu, EC_ILLEGAL_STATE, 0, 0);
+	if (!a64_decode(tcg_fetch(tcg, pc), &insn) || !arm_op_available(cpu, insn.op))
+		arm_undefined(cpu);
+
+	tcg->npc = pc + 4;
+	a64_rules[insn.op].exec(cpu, &insn.args);
+	tcg_set_pc(tcg, tcg->npc);
+}
+
+bool arm_op_available(const struct arm_cpu *cpu, unsigned op)
+{
+	unsigned feature = a64_rules[op].feature;
+
+	return !feature || cpu_has(cpu, feature);
+}
+
+/* CPACR_EL1.FPEN: 0 and 2 trap EL0 and EL1, 1 traps EL0. CPTR_EL2.TFP (without E2H). */
+void check_fp_access(struct arm_cpu *cpu)
+{
+	unsigned el = cpu_el(cpu);
+	unsigned fpen = cpu->cpacr_el1 >> CPACR_FPEN_SHIFT & 3;
+	u32 iss = 1u << 24 | 0xe << 20;
+
+	if (el < 2 && !(fpen & 1))
+		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
+	if (el == 0 && fpen == 1)
+		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
+	if (cpu->has_el2 && el <= 2 && cpu->cptr_el2 & 1u << 10) {
+		cpu->excp.target_el = 2;
+		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
+	}
+}
+
+u64 arm_features_max(void)
+{
+	u64 all = ((u64)1 << ARM_FEAT_COUNT) - 1;
+
+	return all & ~((u64)1 << ARM_FEAT_NONE);
+}

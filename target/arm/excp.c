@@ -1,0 +1,137 @@
+/* target/arm/excp.c - exception entry and return in AArch64 state (Arm DDI 0487, D1.3). */
+#include "target/arm/excp.h"
+#include "target/arm/cpu-features.h"
+
+#define ESR_IL (1u << 25)
+#define SCTLR_SPAN (1ull << 23)
+
+_Noreturn void arm_raise(struct arm_cpu *cpu, unsigned ec, u32 iss, u64 far)
+{
+	cpu->excp.ec = ec;
+	cpu->excp.iss = iss;
+	cpu->excp.far = far;
+	cpu->excp.pending = true;
+	tcg_raise(&cpu->tcg);
+}
+
+_Noreturn void arm_undefined(struct arm_cpu *cpu)
+{
+	arm_raise(cpu, EC_UNKNOWN, 0, 0);
+}
+
+/* Which banked stack pointer is in use. */
+static unsigned sp_bank(u32 pstate)
+{
+	return pstate & PSTATE_SPSEL ? (pstate >> PSTATE_EL_SHIFT) & 3 : 0;
+}
+
+u32 arm_get_pstate(const struct arm_cpu *cpu)
+{
+	return cpu->pstate | cpu_nzcv(cpu) << 28;
+}
+
+void arm_set_pstate(struct arm_cpu *cpu, u32 spsr)
+{
+	u32 known = PSTATE_SPSEL | 3u << PSTATE_EL_SHIFT | PSTATE_DAIF | 3u << PSTATE_BTYPE_SHIFT |
+		    PSTATE_IL | PSTATE_SS;
+
+	if (cpu_has(cpu, ARM_FEAT_PAN))
+		known |= PSTATE_PAN;
+	if (cpu_has(cpu, ARM_FEAT_UAO))
+		known |= PSTATE_UAO;
+	if (cpu_has(cpu, ARM_FEAT_DIT))
+		known |= PSTATE_DIT;
+	if (cpu_has(cpu, ARM_FEAT_SSBS))
+		known |= PSTATE_SSBS;
+
+	cpu->sp_el[sp_bank(cpu->pstate)] = cpu->tcg.r[31];
+	cpu->pstate = spsr & known;
+	cpu->tcg.r[31] = cpu->sp_el[sp_bank(cpu->pstate)];
+	cpu_set_nzcv(cpu, spsr >> 28);
+	arm_state_changed(cpu);
+}
+
+/* IllegalExceptionReturn(): AArch32 is not implemented at any level. */
+static bool return_is_legal(const struct arm_cpu *cpu, u64 spsr)
+{
+	unsigned target = (spsr >> PSTATE_EL_SHIFT) & 3;
+
+	if (spsr & (PSTATE_nRW | 2) || target > cpu_el(cpu))
+		return false;
+	if (target == 0 && spsr & PSTATE_SPSEL)
+		return false;
+	if (target == 1 && cpu->has_el2 && cpu->hcr_el2 & HCR_TGE)
+		return false;
+	return target != 2 || cpu->has_el2;
+}
+
+void arm_exception_return(struct arm_cpu *cpu, u64 pc, u64 spsr)
+{
+	cpu->tcg.excl_addr = ~(u64)0;
+	if (return_is_legal(cpu, spsr)) {
+		arm_set_pstate(cpu, spsr);
+	} else {
+		u32 keep = PSTATE_SPSEL | 3u << PSTATE_EL_SHIFT;
+
+		arm_set_pstate(cpu, (spsr & ~keep) | (cpu->pstate & keep) | PSTATE_IL);
+	}
+	cpu->tcg.npc = pc;
+}
+
+/* Common part of entry to level @el at vector @kind, with the interrupted pc as return address. */
+static void enter(struct arm_cpu *cpu, enum arm_vector kind, unsigned el)
+{
+	u32 old = arm_get_pstate(cpu);
+	unsigned from = cpu_el(cpu);
+	u32 new = PSTATE_SPSEL | el << PSTATE_EL_SHIFT | PSTATE_DAIF | (old & PSTATE_NZCV) |
+		  (old & (PSTATE_PAN | PSTATE_DIT));
+	u64 offset = kind;
+
+	if (from < el)
+		offset += 0x400;
+	else if (old & PSTATE_SPSEL)
+		offset += 0x200;
+	if (!(cpu->sctlr_el[el] & SCTLR_SPAN) &&
+	    (el == 1 || (el == 2 && (cpu->hcr_el2 & (HCR_E2H | HCR_TGE)) == (HCR_E2H | HCR_TGE))))
+		new |= PSTATE_PAN;
+	if (cpu->sctlr_el[el] & SCTLR_DSSBS)
+		new |= PSTATE_SSBS;
+	cpu->spsr_el[el] = old;
+	cpu->elr_el[el] = tcg_pc(&cpu->tcg);
+	arm_set_pstate(cpu, new);
+	tcg_set_pc(&cpu->tcg, (cpu->vbar_el[el] & ~(u64)0x7ff) + offset);
+}
+
+static unsigned target_level(const struct arm_cpu *cpu)
+{
+	unsigned el = cpu_el(cpu);
+
+	if (cpu->excp.target_el > el)
+		return cpu->excp.target_el;
+	if (el == 0)
+		return cpu->has_el2 && cpu->hcr_el2 & HCR_TGE ? 2 : 1;
+	return el;
+}
+
+void arm_take_exception(struct arm_cpu *cpu)
+{
+	unsigned from = cpu_el(cpu), el = target_level(cpu);
+	u32 ec = cpu->excp.ec;
+	u32 il = ESR_IL;
+
+	/* The classes for aborts differ by whether the level changed. */
+	if ((ec == EC_IABORT || ec == EC_DABORT) && from < el)
+		ec -= EC_IABORT - EC_IABORT_LOWER;
+	cpu->esr_el[el] = (u64)ec << 26 | il | cpu->excp.iss;
+	if (ec == EC_IABORT || ec == EC_IABORT_LOWER || ec == EC_DABORT || ec == EC_DABORT_LOWER ||
+	    ec == EC_PC_ALIGN)
+		cpu->far_el[el] = cpu->excp.far;
+	cpu->excp.pending = false;
+	cpu->excp.target_el = 0;
+	enter(cpu, VECTOR_SYNC, el);
+}
+
+void arm_take_interrupt(struct arm_cpu *cpu, enum arm_vector kind, unsigned el)
+{
+	enter(cpu, kind, el);
+}

@@ -1,0 +1,138 @@
+/*
+ * target/arm/sem_pauth.c - pointer authentication (Arm DDI 0487, D8.10) with an IMPLEMENTATION
+ * DEFINED algorithm (ID_AA64ISAR1_EL1.{API,GPI}).
+ */
+#include "target/arm/sem.h"
+
+#define SCTLR_EnIA (1ull << 31)
+#define SCTLR_EnIB (1ull << 30)
+#define SCTLR_EnDA (1ull << 27)
+#define SCTLR_EnDB (1ull << 13)
+#define TCR_TBI0 (1ull << 37)
+#define TCR_TBI1 (1ull << 38)
+
+/* Finaliser of a 64-bit multiplicative hash: every input bit reaches every output bit. */
+static u64 mix(u64 v)
+{
+	v = (v ^ v >> 32) * 0xd6e8feb86659fd93;
+	v = (v ^ v >> 32) * 0xd6e8feb86659fd93;
+	return v ^ v >> 32;
+}
+
+static u64 compute_pac(u64 ptr, u64 modifier, const u64 key[2])
+{
+	return mix(mix(mix(ptr ^ key[0]) + modifier) ^ key[1]);
+}
+
+static bool key_enabled(const struct arm_cpu *cpu, enum arm_pac_key key)
+{
+	static const u64 enable[] = { SCTLR_EnIA, SCTLR_EnIB, SCTLR_EnDA, SCTLR_EnDB };
+	unsigned el = cpu_el(cpu) ? cpu_el(cpu) : 1;
+
+	return cpu_has(cpu, ARM_FEAT_PAUTH) && cpu->sctlr_el[el] & enable[key];
+}
+
+/* Bits of a pointer that hold the signature: below bit 55 from the size of the address space
+ * on, and bits 63:56 unless they are ignored (TBI). */
+static u64 pac_field(const struct arm_cpu *cpu, u64 ptr)
+{
+	bool high = ptr >> 55 & 1;
+	unsigned el = cpu_el(cpu) ? cpu_el(cpu) : 1;
+	u64 tcr = cpu->tcr_el[el];
+	unsigned txsz = (high ? tcr >> 16 : tcr) & 0x3f;
+	bool tbi = tcr & (high ? TCR_TBI1 : TCR_TBI0);
+	u64 field;
+
+	if (txsz < 16)
+		txsz = 16;
+	field = ~(u64)0 << (64 - txsz) & ~(1ull << 55);
+	return tbi ? field & ~(0xffull << 56) : field;
+}
+
+static u64 canonical(u64 ptr, u64 field)
+{
+	return ptr >> 55 & 1 ? ptr | field : ptr & ~field;
+}
+
+u64 pac_sign(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key)
+{
+	u64 field, plain, pac;
+
+	if (!key_enabled(cpu, key))
+		return ptr;
+	field = pac_field(cpu, ptr);
+	plain = canonical(ptr, field);
+	pac = compute_pac(plain, modifier, cpu->pac_key[key]);
+	if (plain != ptr) /* was not canonical: the signature must not authenticate */
+		pac ^= 1ull << 54;
+	return (plain & ~field) | (pac & field);
+}
+
+u64 pac_auth(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key)
+{
+	u64 field, plain, pac, error;
+
+	if (!key_enabled(cpu, key))
+		return ptr;
+	field = pac_field(cpu, ptr);
+	plain = canonical(ptr, field);
+	pac = compute_pac(plain, modifier, cpu->pac_key[key]);
+	if (((ptr ^ pac) & field) == 0)
+		return plain;
+	error = key == PAC_IA || key == PAC_DA ? 1 : 2;
+	if (field >> 61 & 3)
+		return (plain & ~(3ull << 61)) | error << 61;
+	return (plain & ~(3ull << 53)) | error << 53;
+}
+
+u64 pac_strip(struct arm_cpu *cpu, u64 ptr)
+{
+	return canonical(ptr, pac_field(cpu, ptr));
+}
+
+void exec_PAC(struct arm_cpu *cpu, const struct a64_PAC *i)
+{
+	enum arm_pac_key key = (i->data ? PAC_DA : PAC_IA) + i->b;
+	u64 modifier = i->z ? 0 : cpu_xsp(cpu, i->rn);
+	u64 ptr = cpu_x(cpu, i->rd);
+
+	cpu_set_x(cpu, i->rd,
+		  i->aut ? pac_auth(cpu, ptr, modifier, key) : pac_sign(cpu, ptr, modifier, key));
+}
+
+void exec_XPAC(struct arm_cpu *cpu, const struct a64_XPAC *i)
+{
+	cpu_set_x(cpu, i->rd, pac_strip(cpu, cpu_x(cpu, i->rd)));
+}
+
+void exec_PACGA(struct arm_cpu *cpu, const struct a64_PACGA *i)
+{
+	u64 pac = compute_pac(cpu_x(cpu, i->rn), cpu_xsp(cpu, i->rm), cpu->pac_key[PAC_GA]);
+
+	cpu_set_x(cpu, i->rd, pac & 0xffffffff00000000);
+}
+
+/* The forms in the hint space do nothing on a CPU without FEAT_PAuth (key_enabled()). */
+void exec_PAC_H(struct arm_cpu *cpu, const struct a64_PAC_H *i)
+{
+	enum arm_pac_key key = PAC_IA + i->b;
+	u64 ptr = cpu_x(cpu, 17), modifier = cpu_x(cpu, 16);
+
+	cpu_set_x(cpu, 17,
+		  i->aut ? pac_auth(cpu, ptr, modifier, key) : pac_sign(cpu, ptr, modifier, key));
+}
+
+void exec_PAC_LR(struct arm_cpu *cpu, const struct a64_PAC_LR *i)
+{
+	enum arm_pac_key key = PAC_IA + i->b;
+	u64 ptr = cpu_x(cpu, 30), modifier = i->sp ? cpu_xsp(cpu, 31) : 0;
+
+	cpu_set_x(cpu, 30,
+		  i->aut ? pac_auth(cpu, ptr, modifier, key) : pac_sign(cpu, ptr, modifier, key));
+}
+
+void exec_XPACLRI(struct arm_cpu *cpu, const struct a64_XPACLRI *i)
+{
+	if (cpu_has(cpu, ARM_FEAT_PAUTH))
+		cpu_set_x(cpu, 30, pac_strip(cpu, cpu_x(cpu, 30)));
+}

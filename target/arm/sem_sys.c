@@ -1,0 +1,220 @@
+/* target/arm/sem_sys.c - system instructions, hints and barriers (Arm DDI 0487, C5, C6.2). */
+#include "accel/tcg/mem.h"
+#include "target/arm/excp.h"
+#include "target/arm/sem.h"
+#include "target/arm/sysreg.h"
+
+#define SCTLR_UMA (1ull << 9)
+#define SCTLR_DZE (1ull << 14)
+#define SCTLR_nTWI (1ull << 16)
+#define SCTLR_nTWE (1ull << 18)
+#define SCTLR_UCI (1ull << 26)
+
+void exec_HINT(struct arm_cpu *cpu, const struct a64_HINT *i)
+{
+	/* all hints without a row of their own do nothing */
+}
+
+/* WFI and WFE are traps, or end the run: the machine decides when to continue. */
+static void wait_for(struct arm_cpu *cpu, u64 sctlr_bit, u64 hcr_bit, bool event)
+{
+	u32 iss = 1u << 24 | 0xe << 20 | event;
+
+	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & sctlr_bit))
+		arm_raise(cpu, EC_WFX, iss, 0);
+	if (cpu_el(cpu) < 2 && cpu->has_el2 && cpu->hcr_el2 & hcr_bit) {
+		cpu->excp.target_el = 2;
+		arm_raise(cpu, EC_WFX, iss, 0);
+	}
+	cpu->tcg.exit_request = 1;
+	cpu->waiting = event ? ARM_WAIT_EVENT : ARM_WAIT_INTERRUPT;
+}
+
+void exec_WFI(struct arm_cpu *cpu, const struct a64_WFI *i)
+{
+	wait_for(cpu, SCTLR_nTWI, HCR_TWI, false);
+}
+
+void exec_WFE(struct arm_cpu *cpu, const struct a64_WFE *i)
+{
+	wait_for(cpu, SCTLR_nTWE, HCR_TWE, true);
+}
+
+/* A timeout may always be taken as already passed. */
+void exec_WFET(struct arm_cpu *cpu, const struct a64_WFET *i)
+{
+	cpu->tcg.exit_request = 1;
+}
+
+void exec_YIELD(struct arm_cpu *cpu, const struct a64_YIELD *i)
+{
+	cpu->tcg.exit_request = 1;
+}
+
+void exec_CLREX(struct arm_cpu *cpu, const struct a64_CLREX *i)
+{
+	cpu->tcg.excl_addr = ~(u64)0;
+}
+
+void exec_DSB(struct arm_cpu *cpu, const struct a64_DSB *i)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void exec_DSB_NXS(struct arm_cpu *cpu, const struct a64_DSB_NXS *i)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void exec_DMB(struct arm_cpu *cpu, const struct a64_DMB *i)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void exec_ISB(struct arm_cpu *cpu, const struct a64_ISB *i)
+{
+	/* every change of context takes effect at once; the region ends here */
+}
+
+void exec_SB(struct arm_cpu *cpu, const struct a64_SB *i)
+{
+}
+
+/* MSR (immediate): op1:op2 names the field of PSTATE. */
+void exec_MSR_I(struct arm_cpu *cpu, const struct a64_MSR_I *i)
+{
+	u32 bit;
+
+	switch (i->op1 << 3 | i->op2) {
+	case 003: bit = PSTATE_UAO; break;
+	case 004: bit = PSTATE_PAN; break;
+	case 005: /* SPSel */
+		if (cpu_el(cpu) == 0)
+			arm_undefined(cpu);
+		arm_sysreg_find(cpu, SYSREG(3, 0, 4, 2, 0))->write(cpu, NULL, i->crm & 1);
+		return;
+	case 031: bit = PSTATE_SSBS; break;
+	case 032: bit = PSTATE_DIT; break;
+	case 036: /* DAIFSet */
+	case 037: /* DAIFClr */
+		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UMA))
+			arm_raise(cpu, EC_SYSREG, 0, 0);
+		if (i->op2 == 6) {
+			cpu->pstate |= (u32)i->crm << 6;
+		} else {
+			cpu->pstate &= ~((u32)i->crm << 6);
+			cpu->tcg.exit_request = 1; /* an interrupt may be possible now */
+		}
+		return;
+	default: arm_undefined(cpu);
+	}
+	if ((bit == PSTATE_UAO && !cpu_has(cpu, ARM_FEAT_UAO)) ||
+	    (bit == PSTATE_PAN && !cpu_has(cpu, ARM_FEAT_PAN)) ||
+	    (bit == PSTATE_SSBS && !cpu_has(cpu, ARM_FEAT_SSBS)) ||
+	    (bit == PSTATE_DIT && !cpu_has(cpu, ARM_FEAT_DIT)) || (!i->op1 && cpu_el(cpu) == 0))
+		arm_undefined(cpu);
+	cpu->pstate = (cpu->pstate & ~bit) | (i->crm & 1 ? bit : 0);
+	arm_state_changed(cpu);
+}
+
+/* DC ZVA: 64 bytes, see DCZID_EL0. */
+static void dc_zva(struct arm_cpu *cpu, u64 va)
+{
+	void *host;
+
+	va &= ~(u64)63;
+	host = tcg_host(&cpu->tcg, va, 64, TCG_WRITE);
+	if (!host)
+		arm_raise(cpu, EC_DABORT, 0x21 | 1u << 6, va); /* as for device memory */
+	memset(host, 0, 64);
+}
+
+void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
+{
+	unsigned key = SYSREG(1, i->op1, i->crn, i->crm, i->op2);
+	const struct arm_sysreg *op = arm_sysreg_find(cpu, key);
+
+	if (op && cpu_el(cpu) >= (i->l ? op->read_el : op->write_el)) {
+		if (i->l)
+			cpu_set_x(cpu, i->rt, op->read(cpu, op));
+		else
+			op->write(cpu, op, cpu_x(cpu, i->rt));
+		return;
+	}
+	switch (key) {
+	case SYSREG(1, 3, 7, 4, 1): /* DC ZVA */
+		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_DZE))
+			break;
+		dc_zva(cpu, cpu_x(cpu, i->rt));
+		return;
+	case SYSREG(1, 3, 7, 5, 1):  /* IC IVAU: stores to code are noticed as they happen */
+	case SYSREG(1, 3, 7, 10, 1): /* DC CVAC */
+	case SYSREG(1, 3, 7, 11, 1): /* DC CVAU */
+	case SYSREG(1, 3, 7, 12, 1): /* DC CVAP */
+	case SYSREG(1, 3, 7, 13, 1): /* DC CVADP */
+	case SYSREG(1, 3, 7, 14, 1): /* DC CIVAC */
+		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UCI))
+			break;
+		return;
+	case SYSREG(1, 0, 7, 1, 0):  /* IC IALLUIS */
+	case SYSREG(1, 0, 7, 5, 0):  /* IC IALLU */
+	case SYSREG(1, 0, 7, 6, 1):  /* DC IVAC */
+	case SYSREG(1, 0, 7, 6, 2):  /* DC ISW */
+	case SYSREG(1, 0, 7, 10, 2): /* DC CSW */
+	case SYSREG(1, 0, 7, 14, 2): /* DC CISW */
+		if (cpu_el(cpu) == 0)
+			break;
+		return;
+	default: break;
+	}
+	arm_undefined(cpu);
+}
+
+static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, bool write)
+{
+	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
+
+	if (!reg || cpu_el(cpu) < (write ? reg->write_el : reg->read_el))
+		arm_undefined(cpu);
+	return reg;
+}
+
+void exec_MRS(struct arm_cpu *cpu, const struct a64_MRS *i)
+{
+	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
+	const struct arm_sysreg *reg = find_access(cpu, key, false);
+
+	cpu_set_x(cpu, i->rt, reg->read ? reg->read(cpu, reg) : *(u64 *)((char *)cpu + reg->offset));
+}
+
+void exec_MSR(struct arm_cpu *cpu, const struct a64_MSR *i)
+{
+	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
+	const struct arm_sysreg *reg = find_access(cpu, key, true);
+	u64 val = cpu_x(cpu, i->rt);
+
+	if (reg->write)
+		reg->write(cpu, reg, val);
+	else
+		*(u64 *)((char *)cpu + reg->offset) = val;
+}
+
+void exec_MSR_NZCV(struct arm_cpu *cpu, const struct a64_MSR_NZCV *i)
+{
+	cpu_set_nzcv(cpu, cpu_x(cpu, i->rt) >> 28 & 0xf);
+}
+
+void exec_MRS_NZCV(struct arm_cpu *cpu, const struct a64_MRS_NZCV *i)
+{
+	cpu_set_x(cpu, i->rt, (u64)cpu_nzcv(cpu) << 28);
+}
+
+void exec_MSR_TPIDR0(struct arm_cpu *cpu, const struct a64_MSR_TPIDR0 *i)
+{
+	cpu->tpidr_el[0] = cpu_x(cpu, i->rt);
+}
+
+void exec_MRS_TPIDR0(struct arm_cpu *cpu, const struct a64_MRS_TPIDR0 *i)
+{
+	cpu_set_x(cpu, i->rt, cpu->tpidr_el[0]);
+}

@@ -1,0 +1,176 @@
+/* tests/unit/target/test-a64.c - decoder and single steps of the A64 interpreter. */
+#include <glib.h>
+
+#include "accel/tcg/mem.h"
+#include "target/arm/cpu.h"
+#include "target/arm/decode.h"
+
+static u8 memory[4 * TCG_PAGE_SIZE] __attribute__((aligned(4096)));
+
+/* A flat machine: virtual address = offset in memory[]; everything else faults. */
+static void flat_fill(struct tcg_cpu *cpu, u64 va, enum tcg_access access, unsigned size,
+		      struct tcg_page *page)
+{
+	u64 base = va & TCG_PAGE_MASK;
+
+	if (base >= sizeof(memory))
+		arm_raise(arm_cpu_of(cpu), EC_DABORT, 0x7, va);
+	*page = (struct tcg_page){ .phys = base, .host = memory + base, .readable = true,
+				   .writable = true };
+}
+
+static bool stop(struct tcg_cpu *cpu, bool raised)
+{
+	return false;
+}
+
+static const struct tcg_ops flat_ops = { .fill = flat_fill, .service = stop, .step = arm_step };
+
+static struct arm_cpu *cpu_new(void)
+{
+	struct arm_cpu *cpu = g_aligned_alloc0(1, sizeof(*cpu), 64);
+
+	cpu->tcg.ops = &flat_ops;
+	cpu->tcg.mmu = tcg_mmu_create();
+	cpu->features = arm_features_max();
+	return cpu;
+}
+
+static void cpu_free(struct arm_cpu *cpu)
+{
+	tcg_mmu_destroy(cpu->tcg.mmu);
+	g_aligned_free(cpu);
+}
+
+static void run_words(struct arm_cpu *cpu, const u32 *words, size_t n)
+{
+	memcpy(memory, words, n * sizeof(*words));
+	tcg_set_pc(&cpu->tcg, 0);
+	tcg_run(&cpu->tcg);
+	g_assert_true(cpu->excp.pending);
+	cpu->excp.pending = false;
+}
+
+struct sample {
+	u32 raw;
+	u16 op;
+};
+
+static void test_decode(void)
+{
+	static const struct sample samples[] = {
+		{ 0x91000420, A64_ADDSUB_i }, /* add x0, x1, #1 */
+		{ 0x8b020020, A64_ADDSUB_r }, /* add x0, x1, x2 */
+		{ 0xd65f03c0, A64_RET },      /* ret */
+		{ 0xf9400fe1, A64_LDST_u },   /* ldr x1, [sp, #24] */
+		{ 0xa9bf7bfd, A64_LDSTP },    /* stp x29, x30, [sp, #-16]! */
+		{ 0xc85ffc41, A64_LDSTX },    /* ldaxr x1, [x2] */
+		{ 0xf8a10042, A64_ATOMIC },   /* ldadda x1, x2, [x2] */
+		{ 0xf8bfc041, A64_LDAPR },    /* ldapr x1, [x2] */
+		{ 0xd503201f, A64_HINT },     /* nop */
+		{ 0xd503207f, A64_WFI },
+		{ 0xd503233f, A64_PAC_LR },   /* paciasp */
+		{ 0xd53bd040, A64_MRS_TPIDR0 },
+		{ 0xd5384240, A64_MRS },      /* mrs x0, CurrentEL */
+		{ 0xd50b7421, A64_SYSOP },    /* dc zva, x1 */
+		{ 0x19010440, A64_CPY },      /* cpyfp [x0]!, [x1]!, x2! */
+		{ 0x19c20420, A64_SET },      /* setp [x0]!, x1!, x2 */
+		{ 0x00000000, A64_UDF },
+		{ 0x12600000, A64_UNALLOCATED }, /* 32-bit AND with N=1 */
+		{ 0xffffffff, A64_UNALLOCATED },
+	};
+	struct a64_insn insn;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(samples); i++) {
+		g_assert_cmpint(a64_decode(samples[i].raw, &insn), ==,
+				samples[i].op != A64_UNALLOCATED);
+		g_assert_cmpuint(insn.op, ==, samples[i].op);
+	}
+}
+
+static void test_bitmask(void)
+{
+	g_assert_cmphex(a64_bitmask(1, 0, 0), ==, 1);
+	g_assert_cmphex(a64_bitmask(0, 0, 0x3c), ==, 0x5555555555555555);
+	g_assert_cmphex(a64_bitmask(1, 63, 62), ==, 0xfffffffffffffffe | 0);
+	g_assert_false(a64_bitmask_valid(1, 1, 63));
+	g_assert_false(a64_bitmask_valid(1, 0, 0x3f));
+}
+
+static void test_loop(void)
+{
+	static const u32 code[] = {
+		0xd2800000, /* mov x0, #0 */
+		0xd2800c81, /* mov x1, #100 */
+		0x8b010000, /* add x0, x0, x1 */
+		0xf1000421, /* subs x1, x1, #1 */
+		0x54ffffc1, /* b.ne .-8 */
+		0xd4200000, /* brk #0 */
+	};
+	struct arm_cpu *cpu = cpu_new();
+
+	run_words(cpu, code, G_N_ELEMENTS(code));
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_BRK64);
+	g_assert_cmpuint(cpu->tcg.r[0], ==, 5050);
+	g_assert_cmpuint(cpu_nzcv(cpu), ==, 6);
+	cpu_free(cpu);
+}
+
+static void test_fault_is_precise(void)
+{
+	static const u32 code[] = {
+		0xf8408c41, /* ldr x1, [x2, #8]! */
+		0xd4200000,
+	};
+	struct arm_cpu *cpu = cpu_new();
+
+	cpu->tcg.r[2] = 0x100000;
+	run_words(cpu, code, G_N_ELEMENTS(code));
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_DABORT);
+	g_assert_cmphex(cpu->excp.far, ==, 0x100008);
+	g_assert_cmphex(cpu->tcg.r[2], ==, 0x100000);
+	g_assert_cmphex(tcg_pc(&cpu->tcg), ==, 0);
+	cpu_free(cpu);
+}
+
+/* cpyp, cpym, cpye of an overlapping range, then setp, setm, sete: no oracle has FEAT_MOPS. */
+static void test_mops(void)
+{
+	static const u32 code[] = {
+		0x1d010440, 0x1d410440, 0x1d810440, /* cpyp/m/e [x0]!, [x1]!, x2! */
+		0x19c50483, 0x19c54483, 0x19c58483, /* setp/m/e [x3]!, x4!, x5 */
+		0xd4200000,
+	};
+	struct arm_cpu *cpu = cpu_new();
+	u8 want[6000];
+
+	for (size_t i = 0; i < 6000; i++)
+		memory[TCG_PAGE_SIZE + i] = want[i] = i * 7;
+	cpu->tcg.r[0] = TCG_PAGE_SIZE + 100;
+	cpu->tcg.r[1] = TCG_PAGE_SIZE;
+	cpu->tcg.r[2] = 5000;
+	cpu->tcg.r[3] = 3 * TCG_PAGE_SIZE - 8;
+	cpu->tcg.r[4] = 17;
+	cpu->tcg.r[5] = 0x1a5;
+	run_words(cpu, code, G_N_ELEMENTS(code));
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_BRK64);
+	g_assert_true(!memcmp(memory + TCG_PAGE_SIZE + 100, want, 5000));
+	g_assert_cmpuint(cpu->tcg.r[2], ==, 0);
+	g_assert_cmpuint(cpu->tcg.r[4], ==, 0);
+	g_assert_cmphex(cpu->tcg.r[3], ==, 3 * TCG_PAGE_SIZE + 9);
+	for (int i = -8; i < 9; i++)
+		g_assert_cmphex(memory[3 * TCG_PAGE_SIZE + i], ==, 0xa5);
+	g_assert_cmphex(memory[3 * TCG_PAGE_SIZE + 9], ==, 0);
+	cpu_free(cpu);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/a64/decode", test_decode);
+	g_test_add_func("/a64/bitmask", test_bitmask);
+	g_test_add_func("/a64/loop", test_loop);
+	g_test_add_func("/a64/fault-is-precise", test_fault_is_precise);
+	g_test_add_func("/a64/mops", test_mops);
+	return g_test_run();
+}
