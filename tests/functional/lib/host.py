@@ -1,0 +1,82 @@
+"""What the tests need to know about the host and the build."""
+
+import ctypes
+import fcntl
+import functools
+import os
+import pathlib
+import signal
+import subprocess
+
+REPO = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get('TIDEMARK_BUILD', REPO / 'build')).resolve()
+
+_KVM_CREATE_VM = 0xae01
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+
+
+def binary(arch='x86_64'):
+    """The emulator under test: $TIDEMARK_QEMU, any binary, or the one in the build directory."""
+    name = os.environ.get('TIDEMARK_QEMU')
+    if name and name.endswith(arch):
+        return name
+    for folder in ('.', 'system'):
+        path = BUILD / folder / ('qemu-system-' + arch)
+        if path.exists():
+            return str(path)
+    return str(BUILD / ('qemu-system-' + arch))
+
+
+@functools.lru_cache
+def version(path):
+    """What the binary prints for --version; empty if it cannot be run."""
+    try:
+        return subprocess.run([path, '--version'], capture_output=True, text=True,
+                              timeout=30, check=False).stdout
+    except OSError:
+        return ''
+
+
+def is_tidemark(path):
+    """False for another emulator that is run for comparison."""
+    return 'tidemark' in version(path).lower()
+
+
+@functools.lru_cache
+def kvm_problem():
+    """Why KVM cannot be used here, or None."""
+    try:
+        with open('/dev/kvm', 'rb+', buffering=0) as kvm:
+            os.close(fcntl.ioctl(kvm, _KVM_CREATE_VM, 0))
+    except OSError as err:
+        return '/dev/kvm: %s' % err.strerror
+    return None
+
+
+def guest(name):
+    """Path of a test guest of the build."""
+    return BUILD / 'tests' / 'guests' / (name + '.elf')
+
+
+def helper(name):
+    """Path of a helper program or library that the build made for these tests."""
+    return BUILD / 'tests' / 'functional' / name
+
+
+def die_with_parent():
+    """For preexec_fn: a test that is killed takes its emulators along."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def resident_bytes(pid):
+    """Resident set of a process, shared pages included."""
+    with open('/proc/%d/smaps_rollup' % pid, encoding='ascii') as rollup:
+        for line in rollup:
+            if line.startswith('Rss:'):
+                return int(line.split()[1]) * 1024
+    raise OSError('no Rss in smaps_rollup')
+
+
+def fd_count(pid):
+    return len(os.listdir('/proc/%d/fd' % pid))

@@ -1,0 +1,144 @@
+"""One emulator process with its monitor and its guest's serial port."""
+
+import hashlib
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from . import host
+from .qmp import QMP, QMPClosed
+from .serial import Serial
+
+
+class Machine:
+    """Started by the constructor; end it with close()."""
+
+    def __init__(self, directory, name, *extra, guest='writer', append='', memory='256M', smp=1,
+                 machine='microvm', accel='kvm', incoming=None, paused=False, binary=None,
+                 env=None, oob=False):
+        """Start an emulator in directory, whose files there begin with name.
+
+        extra:    more options, each a string of the command line.
+        guest:    name of a guest of the build, or None for no -kernel.
+        append:   the guest's options.
+        incoming: argument of -incoming.
+        paused:   start with -S.
+        env:      variables added to the environment.
+        """
+        self.name = name
+        self.dir = pathlib.Path(directory)
+        self.binary = binary or host.binary()
+        self.memory = _size(memory)
+        for suffix in ('serial', 'qmp'):
+            pathlib.Path(self._path(suffix)).unlink(missing_ok=True)
+        self.serial = Serial(self._path('serial'))
+        args = [self.binary, '-M', machine, '-accel', accel, '-m', memory, '-smp', str(smp),
+                '-nodefaults', '-display', 'none', '-no-reboot',
+                '-qmp', 'unix:%s,server=on,wait=off' % self._path('qmp'),
+                '-chardev', 'socket,id=serial0,path=' + self._path('serial'),
+                '-serial', 'chardev:serial0']
+        if guest:
+            args += ['-kernel', str(host.guest(guest)), '-append', append]
+        if incoming:
+            args += ['-incoming', incoming]
+        if paused:
+            args += ['-S']
+        self.args = args + list(extra)
+        self._stderr = open(self._path('stderr'), 'w+', encoding='utf-8', errors='replace')
+        self.process = subprocess.Popen(
+            self.args, stdin=subprocess.DEVNULL, stdout=self._stderr, stderr=self._stderr,
+            env={**os.environ, **(env or {})}, preexec_fn=host.die_with_parent)
+        try:
+            self.qmp = QMP(self._path('qmp'), alive=self.alive, oob=oob)
+        except Exception as err:
+            self.close()
+            raise RuntimeError('%s did not start: %s\n%s\n%s' % (
+                name, err, ' '.join(self.args), self.stderr())) from err
+
+    def _path(self, suffix):
+        return str(self.dir / (self.name + '.' + suffix))
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def stderr(self):
+        return pathlib.Path(self._path('stderr')).read_text('utf-8', 'replace')
+
+    def status(self):
+        """Run state, as query-status says."""
+        return self.qmp.cmd('query-status')['status']
+
+    def wait_status(self, wanted, timeout=20):
+        deadline = time.monotonic() + timeout
+        while self.status() != wanted:
+            if time.monotonic() > deadline:
+                raise TimeoutError('%s is %s, not %s' % (self.name, self.status(), wanted))
+            time.sleep(0.02)
+
+    def wait_exit(self, timeout=20):
+        """Wait for the process to end by itself; returns its exit status."""
+        return self.process.wait(timeout)
+
+    def wait_ready(self, timeout=60):
+        """Wait until the guest has filled its memory and begun its work."""
+        self.serial.wait(r'READY\n', timeout)
+
+    def check_guest(self, timeout=60):
+        """Let the writer compare its memory with what it knows; raises if a page is wrong."""
+        match = self.serial.command('c', r'(OK pass=(\d+) written=(\d+)|BAD [^\n]*)\n', timeout)
+        if match.group(1).startswith('BAD'):
+            raise AssertionError('%s: guest memory is damaged: %s' % (self.name, match.group(1)))
+        return int(match.group(3))
+
+    def write_rate(self, seconds=1.0):
+        """Bytes a second that the writer touches, in whole pages, by the guest's own clock."""
+        pattern = r'STAT pass=\d+ written=(\d+) ns=(\d+) host_ns=\d+\n'
+        first = self.serial.command('s', pattern)
+        time.sleep(seconds)
+        last = self.serial.command('s', pattern)
+        pages = int(last.group(1)) - int(first.group(1))
+        return pages * 4096e9 / (int(last.group(2)) - int(first.group(2)))
+
+    def ram_hash(self):
+        """SHA-256 of all RAM below 3 GiB; only meaningful while the machine is stopped."""
+        path = self._path('ram')
+        self.qmp.cmd('pmemsave', val=0, size=self.memory, filename=path, timeout=120)
+        digest = hashlib.sha256()
+        with open(path, 'rb') as dump:
+            while chunk := dump.read(1 << 20):
+                digest.update(chunk)
+        os.unlink(path)
+        return digest.hexdigest()
+
+    def quit(self, timeout=20):
+        """Leave through QMP; returns the exit status."""
+        try:
+            self.qmp.cmd('quit')
+        except QMPClosed:
+            pass
+        return self.wait_exit(timeout)
+
+    def close(self):
+        """End the process by its pid, if it still runs, and free what belongs to it."""
+        if self.alive():
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(signal.SIGKILL)
+                self.process.wait()
+        if hasattr(self, 'qmp'):
+            self.qmp.close()
+        self.serial.close()
+        self._stderr.close()
+
+
+def _size(text):
+    units = {'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
+    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text) << 20

@@ -1,0 +1,133 @@
+"""Base class of the functional tests and the main program of a test file."""
+
+import re
+import signal
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+import unittest
+
+from . import host
+from .machine import Machine
+from .qmp import QMPError
+
+
+class FunctionalTest(unittest.TestCase):
+    """A test with its own directory; what it starts is ended after it.
+
+    timeout: seconds that each test of the class may take.
+    accel:   accelerator that the tests need; they are skipped where it does not work.
+    """
+
+    timeout = 120
+    accel = 'kvm'
+
+    def setUp(self):
+        problem = host.kvm_problem() if self.accel == 'kvm' else None
+        if problem:
+            self.skipTest(problem)
+        if not host.version(host.binary()):
+            self.skipTest('no emulator at %s' % host.binary())
+        # a UNIX socket's path must stay short
+        self.dir = tempfile.mkdtemp(prefix='tidemark-')
+        self.addCleanup(shutil.rmtree, self.dir, True)
+
+    def machine(self, name, *extra, **kwargs):
+        """Start a Machine that ends with the test; arguments as for Machine."""
+        kwargs.setdefault('accel', self.accel)
+        machine = Machine(self.dir, name, *extra, **kwargs)
+        self.addCleanup(machine.close)
+        return machine
+
+    def path(self, name):
+        return '%s/%s' % (self.dir, name)
+
+    def uri(self, name):
+        """A UNIX address for a migration."""
+        return 'unix:%s/%s.migrate' % (self.dir, name)
+
+    def require_tidemark(self, reason):
+        """Skip on other emulators, which are known to fail here for the reason given."""
+        if not host.is_tidemark(host.binary()):
+            self.skipTest('not Tidemark: ' + reason)
+
+    def assert_refused(self, machine, command, pattern='.', **arguments):
+        """The command must end in a GenericError whose text matches."""
+        with self.assertRaises(QMPError, msg=command) as caught:
+            machine.qmp.cmd(command, **arguments)
+        self.assertEqual(caught.exception.error_class, 'GenericError')
+        self.assertRegex(caught.exception.desc, pattern)
+
+    def assert_running(self, machine, timeout=20):
+        """The machine runs and its guest prints."""
+        self.assertEqual(machine.status(), 'running')
+        machine.serial.wait_more(timeout)
+
+
+class _Result(unittest.TestResult):
+    """One line a test on stdout, then what went wrong as '#' lines."""
+
+    def startTest(self, test):
+        super().startTest(test)
+        self._start = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, getattr(test, 'timeout', 120))
+
+    def stopTest(self, test):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        super().stopTest(test)
+
+    def _line(self, word, test, note=''):
+        name = test.id().replace('__main__.', '')
+        print('%s %s (%.1f s)%s' % (word, name, time.monotonic() - self._start, note), flush=True)
+
+    def _problem(self, test, err):
+        self._line('not ok', test)
+        for line in ''.join(traceback.format_exception(*err)).rstrip().split('\n'):
+            print('#   ' + line, flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self._line('ok', test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._problem(test, err)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._problem(test, err)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self._problem(subtest, err)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._line('skip', test, ' # ' + reason)
+
+
+def _on_alarm(signum, frame):
+    raise TimeoutError('the test took too long')
+
+
+def _flatten(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from _flatten(item)
+        else:
+            yield item
+
+
+def main():
+    """Run the tests of the calling file whose name matches the first argument, if there is one."""
+    pattern = re.compile(sys.argv[1] if len(sys.argv) > 1 else '')
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules['__main__'])
+    tests = [test for test in _flatten(suite) if pattern.search(test.id())]
+    print('1..%d within %d s' % (len(tests), sum(t.timeout + 30 for t in tests)), flush=True)
+    signal.signal(signal.SIGALRM, _on_alarm)
+    result = _Result()
+    unittest.TestSuite(tests).run(result)
+    sys.exit(not result.wasSuccessful())

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The test guests themselves: they run, they migrate, and their checks can fail."""
+
+import time
+
+from lib import migration
+from lib.qtest import QTest
+from lib.testcase import FunctionalTest, main
+
+
+class Writer(FunctionalTest):
+    def start(self, append, *extra, **kwargs):
+        machine = self.machine('a', *extra, append=append, **kwargs)
+        machine.wait_ready()
+        return machine
+
+    def test_orders(self):
+        for order in ('seq', 'random', 'zipf'):
+            with self.subTest(order=order):
+                a = self.start('window=16M rate=200 order=%s' % order)
+                first = a.check_guest()
+                time.sleep(0.3)
+                self.assertGreater(a.check_guest(), first)
+                a.close()
+
+    def test_rate(self):
+        a = self.start('window=32M rate=40')
+        self.assertAlmostEqual(a.write_rate(2) / (40 << 20), 1, delta=0.05)
+
+    def test_two_cpus(self):
+        a = self.start('window=16M rate=40 cpus=2', smp=2)
+        self.assertAlmostEqual(a.write_rate(2) / (40 << 20), 1, delta=0.1)
+        a.check_guest()
+
+    def test_pause(self):
+        a = self.start('window=16M rate=100')
+        paused = int(a.serial.command('p', r'PAUSED written=(\d+)\n').group(1))
+        self.assertEqual(a.check_guest(), paused)
+        a.serial.command('r', r'RUNNING')
+        time.sleep(0.2)
+        self.assertGreater(a.check_guest(), paused)
+
+    def test_unknown_option(self):
+        a = self.machine('a', append='window=16M wndow=3')
+        a.serial.wait(r"ERROR command line word 'wndow=3' is not understood")
+
+    def test_window_beyond_ram(self):
+        a = self.machine('a', append='window=256M', memory='128M')
+        a.serial.wait(r'ERROR RAM does not reach')
+
+    def check_finds(self, append, addr, data):
+        """Change memory behind the guest's back; its check must name the page."""
+        port = QTest(self.path('qtest'))
+        self.addCleanup(port.close)
+        a = self.start(append, '-qtest', 'unix:' + self.path('qtest'))
+        a.serial.command('p', r'PAUSED')
+        a.check_guest()
+        port.write(addr, data)
+        found = a.serial.command('c', r'(OK|BAD [^\n]*)\n').group(1)
+        self.assertIn('BAD addr=0x%x' % (addr & ~0xfff), found)
+
+    def test_check_finds_damage(self):
+        self.check_finds('window=16M rate=100', 0x1234020, b'\x5a')
+
+    def test_check_finds_old_page(self):
+        self.check_finds('window=16M rate=100', 0x1234008, b'\xff\xff')
+
+    def test_check_finds_old_page_in_random_order(self):
+        self.check_finds('window=16M rate=100 order=random', 0x1234008, b'\xff\xff')
+
+    def test_check_finds_damaged_fill(self):
+        self.check_finds('window=4M fill=16M', 0x1f00800, b'\x00\x01\x02')
+
+    def test_migrates(self):
+        a = self.start('window=32M fill=64M rate=50 order=random')
+        b = self.machine('b', append='', incoming=self.uri('b'))
+        migration.run(a, b, self.uri('b'))
+        b.serial.wait_more()
+        before = b.check_guest()
+        time.sleep(0.3)
+        self.assertGreater(b.check_guest(), before)
+        self.assertEqual(a.status(), 'postmigrate')
+
+
+class Clocker(FunctionalTest):
+    def test_steady(self):
+        a = self.machine('a', guest='clocker', append='clock=10')
+        a.wait_ready()
+        a.serial.wait(r'T 100 \d+ \d+\n')
+        numbers = [int(m.group(1)) for _, m in a.serial.lines(r'T (\d+) (\d+) \d+')]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        lines = a.serial.lines(r'T (\d+) (\d+) \d+')
+        guest = (int(lines[-1][1].group(2)) - int(lines[0][1].group(2))) / 1e9
+        self.assertAlmostEqual(guest, lines[-1][0] - lines[0][0], delta=0.05)
+        # a tick starts at its time: what it prints is at most a few ms later
+        late = [int(m.group(2)) - int(m.group(1)) * 10_000_000 for _, m in lines[1:]]
+        self.assertLess(sorted(late)[len(late) // 2], 1_000_000)
+
+
+class Disk(FunctionalTest):
+    def test_rounds(self):
+        with open(self.path('disk'), 'wb') as disk:
+            disk.truncate(1 << 20)
+        a = self.machine('a', '-drive', 'if=none,id=d0,format=raw,file=' + self.path('disk'),
+                         '-global', 'virtio-mmio.force-legacy=false',
+                         '-device', 'virtio-blk-device,drive=d0', guest='disk', append='blocks=8')
+        a.serial.wait(r'DISK OK round=3\n')
+        a.quit()
+        with open(self.path('disk'), 'rb') as disk:
+            block = disk.read(8 * 4096)[7 * 4096:]
+        self.assertEqual(int.from_bytes(block[:8], 'little'), 7)
+        self.assertGreaterEqual(int.from_bytes(block[8:16], 'little'), 3)
+
+
+if __name__ == '__main__':
+    main()
