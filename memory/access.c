@@ -8,7 +8,7 @@
 static bool is_direct(const struct flat_range *r, bool write)
 {
 	switch (r->map->kind) {
-	case MAP_RAM:  return true;
+	case MAP_RAM: return true;
 	case MAP_ROM:
 	case MAP_ROMD: return !write;
 	case MAP_MMIO: return false;

@@ -11,18 +11,17 @@ struct view_box {
 
 struct address_space {
 	char *name;
-	GPtrArray *mappings; /* in the order of mapping */
+	GPtrArray *mappings;      /* in the order of mapping */
 	struct view_box *current; /* atomic */
-	int entering;        /* readers between loading current and counting themselves; atomic */
+	int entering; /* readers between loading current and counting themselves; atomic */
 	GQueue listeners;
-	unsigned depth;      /* of begin/commit */
-	bool stale;          /* changed since the last rebuild */
+	unsigned depth; /* of begin/commit */
+	bool stale;     /* changed since the last rebuild */
 };
 
 static struct view_box *box_new(unsigned nranges)
 {
-	struct view_box *b =
-		g_malloc0(sizeof(*b) + nranges * sizeof(struct flat_range));
+	struct view_box *b = g_malloc0(sizeof(*b) + nranges * sizeof(struct flat_range));
 
 	b->refs = 1;
 	b->view.nranges = nranges;
@@ -264,8 +263,8 @@ void address_space_unlisten(struct address_space *as, struct as_listener *l)
 static const char *kind_name(enum map_kind kind)
 {
 	switch (kind) {
-	case MAP_RAM:  return "ram";
-	case MAP_ROM:  return "rom";
+	case MAP_RAM: return "ram";
+	case MAP_ROM: return "rom";
 	case MAP_ROMD: return "romd";
 	case MAP_MMIO: return "i/o";
 	}

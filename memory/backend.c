@@ -31,8 +31,10 @@ static int take_common(JsonObject *opts, struct options *o, GError **err)
 		const char *key;
 		bool *to;
 	} flags[] = {
-		{ "prealloc", &o->prealloc }, { "merge", &o->merge },
-		{ "dump", &o->dump },         { "reserve", &o->reserve },
+		{ "prealloc", &o->prealloc },
+		{ "merge", &o->merge },
+		{ "dump", &o->dump },
+		{ "reserve", &o->reserve },
 	};
 	int ret;
 
@@ -105,9 +107,9 @@ static int open_memfd(const char *id, const struct options *o, GError **err)
 	if (fd < 0 || ftruncate(fd, o->size)) {
 		int e = errno;
 
-		error_set_errno(err, e, "memory back end '%s': cannot make a memfd of %" PRIu64
-				" bytes%s", id, o->size,
-				o->hugetlb ? " in huge pages (are enough reserved?)" : "");
+		error_set_errno(
+			err, e, "memory back end '%s': cannot make a memfd of %" PRIu64 " bytes%s",
+			id, o->size, o->hugetlb ? " in huge pages (are enough reserved?)" : "");
 		if (fd >= 0)
 			close(fd);
 		return -e;
@@ -139,14 +141,17 @@ static int open_file(const char *id, const struct options *o, GError **err)
 	}
 	if (S_ISREG(st.st_mode) && st.st_size && (u64)st.st_size < o->offset + o->size) {
 		e = EINVAL;
-		error_set(err, "memory back end '%s': '%s' has %" PRIu64 " bytes, %" PRIu64
-			  " are needed", id, o->mem_path, (u64)st.st_size, o->offset + o->size);
+		error_set(err,
+			  "memory back end '%s': '%s' has %" PRIu64 " bytes, %" PRIu64
+			  " are needed",
+			  id, o->mem_path, (u64)st.st_size, o->offset + o->size);
 		goto fail;
 	}
 	if (S_ISREG(st.st_mode) && !st.st_size && ftruncate(fd, o->offset + o->size)) {
 		e = errno;
-		error_set_errno(err, e, "memory back end '%s': cannot grow '%s' to %" PRIu64
-				" bytes", id, o->mem_path, o->offset + o->size);
+		error_set_errno(err, e,
+				"memory back end '%s': cannot grow '%s' to %" PRIu64 " bytes", id,
+				o->mem_path, o->offset + o->size);
 		goto fail;
 	}
 	return fd;

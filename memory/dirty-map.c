@@ -79,9 +79,8 @@ u64 dirty_map_take(struct dirty_map *map, enum dirty_client client, u64 first, u
 	assert(IS_ALIGNED(first, BITS_PER_WORD) && first + n <= map->npages);
 	for (u64 i = 0; i < nwords; i++) {
 		u64 word = first / BITS_PER_WORD + i;
-		u64 mask = i == nwords - 1 && n % BITS_PER_WORD
-				   ? word_mask(0, n % BITS_PER_WORD)
-				   : ~0ull;
+		u64 mask = i == nwords - 1 && n % BITS_PER_WORD ? word_mask(0, n % BITS_PER_WORD)
+								: ~0ull;
 		u64 taken = 0;
 
 		/* A plain look first: most words are clean, and an atomic costs ten times more. */

@@ -12,8 +12,8 @@ struct dirty_tracker {
 	struct ram_list *ram;
 	const struct dirty_log_ops *ops; /* NULL: no vCPU writes memory */
 	void *backend;
-	GMutex lock;    /* guards clients and the back end's start and stop */
-	u32 clients;    /* DIRTY_BIT() of those that track; written under lock, read atomically */
+	GMutex lock; /* guards clients and the back end's start and stop */
+	u32 clients; /* DIRTY_BIT() of those that track; written under lock, read atomically */
 };
 
 struct dirty_tracker *dirty_tracker_create(struct ram_list *ram, const struct dirty_log_ops *ops,

@@ -110,7 +110,8 @@ static int check_spec(const struct ram_list *list, const struct ram_spec *spec, 
 		return -EEXIST;
 	}
 	if (!spec->size || !IS_ALIGNED(max, DIRTY_PAGE_SIZE) || max > INT64_MAX) {
-		error_set(err, "RAM block '%s': size %" PRIu64 " is not a positive multiple of 4096",
+		error_set(err,
+			  "RAM block '%s': size %" PRIu64 " is not a positive multiple of 4096",
 			  spec->id, max);
 		return -EINVAL;
 	}
@@ -197,13 +198,14 @@ struct ramblock *ram_find(const struct ram_list *list, const char *id)
 
 int ram_resize(struct ramblock *b, u64 size, GError **err)
 {
-	bool fits = b->flags & RAM_RESIZEABLE ? size && size <= b->max_size &&
-							IS_ALIGNED(size, DIRTY_PAGE_SIZE)
-					      : size == b->used_size;
+	bool fits = b->flags & RAM_RESIZEABLE
+			    ? size && size <= b->max_size && IS_ALIGNED(size, DIRTY_PAGE_SIZE)
+			    : size == b->used_size;
 
 	if (!fits) {
 		error_set(err,
-			  "RAM block '%s' has size %" PRIu64 " here, but the size asked for is %" PRIu64,
+			  "RAM block '%s' has size %" PRIu64
+			  " here, but the size asked for is %" PRIu64,
 			  b->id, b->used_size, size);
 		return -EINVAL;
 	}

@@ -33,28 +33,28 @@ void bitmap_free(u64 *map, u64 nbits)
 
 void bitmap_set(u64 *map, u64 first, u64 n)
 {
-	FOR_WORDS (first, n, word, mask)
-		map[word] |= mask;
+	FOR_WORDS(first, n, word, mask)
+	map[word] |= mask;
 }
 
 void bitmap_clear(u64 *map, u64 first, u64 n)
 {
-	FOR_WORDS (first, n, word, mask)
-		map[word] &= ~mask;
+	FOR_WORDS(first, n, word, mask)
+	map[word] &= ~mask;
 }
 
 void bitmap_set_atomic(u64 *map, u64 first, u64 n)
 {
-	FOR_WORDS (first, n, word, mask)
-		bitmap_or_word_atomic(map, word, mask);
+	FOR_WORDS(first, n, word, mask)
+	bitmap_or_word_atomic(map, word, mask);
 }
 
 u64 bitmap_count(const u64 *map, u64 first, u64 n)
 {
 	u64 count = 0;
 
-	FOR_WORDS (first, n, word, mask)
-		count += __builtin_popcountll(map[word] & mask);
+	FOR_WORDS(first, n, word, mask)
+	count += __builtin_popcountll(map[word] & mask);
 	return count;
 }
 

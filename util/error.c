@@ -1,7 +1,7 @@
 /* util/error.c - the GError domain of all rooms. */
 #include "util/error.h"
 
-G_DEFINE_QUARK(machine-error-quark, machine_error)
+G_DEFINE_QUARK(machine - error - quark, machine_error)
 
 void error_set_errno(GError **err, int errnum, const char *fmt, ...)
 {

@@ -8,12 +8,12 @@
 
 #define NTYPES (CLOCK_TYPE_VIRTUAL + 1)
 
-static GMutex lock; /* guards everything below */
+static GMutex lock;          /* guards everything below */
 static GQueue armed[NTYPES]; /* of struct timer, by expiry */
 static GSource *source;
 static bool virtual_running;
-static s64 virtual_stopped_at;  /* virtual time while stopped */
-static s64 virtual_offset;      /* virtual = realtime + offset while running */
+static s64 virtual_stopped_at; /* virtual time while stopped */
+static s64 virtual_offset;     /* virtual = realtime + offset while running */
 static s64 (*virtual_source)(void);
 
 static s64 host_clock_ns(clockid_t id)
@@ -36,8 +36,8 @@ static s64 clock_ns_locked(enum clock_type type)
 {
 	switch (type) {
 	case CLOCK_TYPE_REALTIME: return host_clock_ns(CLOCK_MONOTONIC);
-	case CLOCK_TYPE_HOST:     return host_clock_ns(CLOCK_REALTIME);
-	case CLOCK_TYPE_VIRTUAL:  return virtual_ns_locked();
+	case CLOCK_TYPE_HOST: return host_clock_ns(CLOCK_REALTIME);
+	case CLOCK_TYPE_VIRTUAL: return virtual_ns_locked();
 	}
 	g_assert_not_reached();
 }
@@ -82,9 +82,8 @@ static void rearm_locked(void)
 	s64 wait = next_wait_locked();
 
 	/* GSource counts in microseconds: round up, or it would wake just too early and spin. */
-	g_source_set_ready_time(source, wait < 0 ? -1
-						 : g_get_monotonic_time() +
-							   DIV_ROUND_UP(wait, NS_PER_US));
+	g_source_set_ready_time(
+		source, wait < 0 ? -1 : g_get_monotonic_time() + DIV_ROUND_UP(wait, NS_PER_US));
 }
 
 /* Fires what is due on one clock. The callbacks run without the lock: they arm timers. */

@@ -27,15 +27,15 @@ struct mmio_ops {
 
 /* One mapping; embedded in its owner, who keeps it until it is unmapped. */
 struct mapping {
-	const char *name;      /* for info mtree */
-	u64 base, size;        /* guest physical, bytes */
+	const char *name; /* for info mtree */
+	u64 base, size;   /* guest physical, bytes */
 	enum map_kind kind;
-	int priority;          /* higher covers lower; equal: the later one covers */
+	int priority; /* higher covers lower; equal: the later one covers */
 	struct ramblock *block;
-	u64 block_offset;      /* bytes */
+	u64 block_offset; /* bytes */
 	const struct mmio_ops *ops;
 	void *opaque;
-	bool mapped;           /* owned by the address space */
+	bool mapped; /* owned by the address space */
 };
 
 /* A piece of the flat map. */

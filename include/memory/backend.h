@@ -12,10 +12,10 @@
 
 struct memory_backend {
 	char *id;
-	char *type;              /* "memory-backend-ram", ... */
-	struct ramblock *block;  /* NULL until memory_backend_use() */
-	struct ram_spec spec;    /* spec.id is the back end's id unless the user of it chooses */
-	char *mem_path;          /* for query-memdev and messages; NULL */
+	char *type;             /* "memory-backend-ram", ... */
+	struct ramblock *block; /* NULL until memory_backend_use() */
+	struct ram_spec spec;   /* spec.id is the back end's id unless the user of it chooses */
+	char *mem_path;         /* for query-memdev and messages; NULL */
 	bool in_use;
 };
 

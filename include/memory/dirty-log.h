@@ -18,18 +18,18 @@
 /* What a back end counts; all since it was created; read with relaxed atomics by anyone. */
 struct dirty_log_stats {
 	u64 starts, start_ns;
-	u64 syncs, sync_ns;          /* sync() calls and their wall time */
-	u64 pages_reported;          /* bits or ring entries brought in */
-	u64 get_calls, get_ns;       /* KVM_GET_DIRTY_LOG */
-	u64 clear_calls, clear_ns;   /* KVM_CLEAR_DIRTY_LOG */
-	u64 clear_pages;             /* pages covered by them */
-	u64 clear_max_ns;            /* longest single call: estimate of the lock hold */
-	u64 reset_calls, reset_ns;   /* KVM_RESET_DIRTY_RINGS */
+	u64 syncs, sync_ns;        /* sync() calls and their wall time */
+	u64 pages_reported;        /* bits or ring entries brought in */
+	u64 get_calls, get_ns;     /* KVM_GET_DIRTY_LOG */
+	u64 clear_calls, clear_ns; /* KVM_CLEAR_DIRTY_LOG */
+	u64 clear_pages;           /* pages covered by them */
+	u64 clear_max_ns;          /* longest single call: estimate of the lock hold */
+	u64 reset_calls, reset_ns; /* KVM_RESET_DIRTY_RINGS */
 	u64 reset_entries;
 	u64 ring_full_exits;
-	u64 ring_full_ns;            /* vCPU time spent in them: guest stall */
-	u64 ring_overflows;          /* overflow detected, everything set dirty, ring repaired */
-	u64 fallbacks;               /* switched from ring to log for the rest of the run */
+	u64 ring_full_ns;   /* vCPU time spent in them: guest stall */
+	u64 ring_overflows; /* overflow detected, everything set dirty, ring repaired */
+	u64 fallbacks;      /* switched from ring to log for the rest of the run */
 };
 
 struct dirty_log_ops {

@@ -10,49 +10,49 @@
 struct ram_list;
 
 enum ram_flags {
-	RAM_SHARED = 1 << 0,      /* MAP_SHARED of fd */
-	RAM_MIGRATABLE = 1 << 1,  /* travels in the "ram" section */
-	RAM_RESIZEABLE = 1 << 2,  /* used_size may grow to max_size on incoming migration */
-	RAM_READONLY = 1 << 3,    /* the guest never writes (ROM) */
-	RAM_PREALLOC = 1 << 4,    /* populate at creation */
+	RAM_SHARED = 1 << 0,     /* MAP_SHARED of fd */
+	RAM_MIGRATABLE = 1 << 1, /* travels in the "ram" section */
+	RAM_RESIZEABLE = 1 << 2, /* used_size may grow to max_size on incoming migration */
+	RAM_READONLY = 1 << 3,   /* the guest never writes (ROM) */
+	RAM_PREALLOC = 1 << 4,   /* populate at creation */
 	RAM_NORESERVE = 1 << 5,
-	RAM_DUMP_OFF = 1 << 6,    /* MADV_DONTDUMP */
-	RAM_MERGE = 1 << 7,       /* MADV_MERGEABLE */
-	RAM_TRACK_CODE = 1 << 8,  /* TCG keeps translations of it */
+	RAM_DUMP_OFF = 1 << 6,   /* MADV_DONTDUMP */
+	RAM_MERGE = 1 << 7,      /* MADV_MERGEABLE */
+	RAM_TRACK_CODE = 1 << 8, /* TCG keeps translations of it */
 };
 
 struct ramblock {
-	char *id;        /* idstr on the wire; at most 255 bytes */
-	u8 *host;        /* page_size aligned; max_size bytes */
-	u64 used_size;   /* bytes, multiple of DIRTY_PAGE_SIZE */
-	u64 max_size;    /* bytes */
-	u64 page_size;   /* bytes of the backing's pages (4 KiB, or the hugetlb size) */
-	u64 fd_offset;   /* of host[0] in fd */
-	int fd;          /* -1: anonymous */
-	u32 flags;       /* enum ram_flags */
+	char *id;      /* idstr on the wire; at most 255 bytes */
+	u8 *host;      /* page_size aligned; max_size bytes */
+	u64 used_size; /* bytes, multiple of DIRTY_PAGE_SIZE */
+	u64 max_size;  /* bytes */
+	u64 page_size; /* bytes of the backing's pages (4 KiB, or the hugetlb size) */
+	u64 fd_offset; /* of host[0] in fd */
+	int fd;        /* -1: anonymous */
+	u32 flags;     /* enum ram_flags */
 	struct dirty_map dirty;
 	struct ram_list *list;
-	void *tracking;  /* owned by the tracking back end */
+	void *tracking; /* owned by the tracking back end */
 };
 
 /* How to allocate a block. Zeroed: anonymous, private. */
 struct ram_spec {
 	const char *id;
-	u64 size;           /* bytes */
-	u64 max_size;       /* bytes; 0: as size */
-	u32 flags;          /* enum ram_flags */
-	int fd;             /* used if >= 0 (and owned by the block from then on); see ram_create() */
-	u64 fd_offset;      /* bytes */
-	u64 align;          /* bytes; 0: page size, raised to 2 MiB for blocks of 2 MiB and more so
-	                       that transparent huge pages fit */
-	u64 hugetlb_size;   /* bytes; 0: ordinary pages */
+	u64 size;         /* bytes */
+	u64 max_size;     /* bytes; 0: as size */
+	u32 flags;        /* enum ram_flags */
+	int fd;           /* used if >= 0 (and owned by the block from then on); see ram_create() */
+	u64 fd_offset;    /* bytes */
+	u64 align;        /* bytes; 0: page size, raised to 2 MiB for blocks of 2 MiB and more so
+			     that transparent huge pages fit */
+	u64 hugetlb_size; /* bytes; 0: ordinary pages */
 	unsigned prealloc_threads; /* 0: one */
 };
 
 /* The blocks of a machine, in the order of creation. */
 struct ram_list {
 	GPtrArray *blocks; /* of struct ramblock *; changed only under the machine lock with no
-	                      migration running */
+			      migration running */
 };
 
 struct ram_list *ram_list_create(void);

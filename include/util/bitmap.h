@@ -9,10 +9,11 @@
 
 #include "util/base.h"
 
-#define BITS_PER_WORD 64
+#define BITS_PER_WORD       64
 #define BITMAP_WORDS(nbits) DIV_ROUND_UP((u64)(nbits), BITS_PER_WORD)
 
-/* bitmap_new() - a zeroed bitmap of @nbits; free with bitmap_free(). Page-aligned, lazily backed. */
+/* bitmap_new() - a zeroed bitmap of @nbits; free with bitmap_free(). Page-aligned, lazily backed.
+ */
 u64 *bitmap_new(u64 nbits);
 void bitmap_free(u64 *map, u64 nbits);
 

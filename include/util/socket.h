@@ -12,13 +12,13 @@ enum socket_type { SOCKET_INET, SOCKET_UNIX, SOCKET_FD };
 
 struct socket_address {
 	enum socket_type type;
-	char *host, *port;      /* inet; an empty host listens everywhere, connects to localhost */
-	char *path;             /* unix */
-	char *fd;               /* number, or name given by getfd */
-	u16 to;                 /* inet, listening: highest port to try; 0: only @port */
-	bool ipv4, ipv6;        /* families allowed */
+	char *host, *port; /* inet; an empty host listens everywhere, connects to localhost */
+	char *path;        /* unix */
+	char *fd;          /* number, or name given by getfd */
+	u16 to;            /* inet, listening: highest port to try; 0: only @port */
+	bool ipv4, ipv6;   /* families allowed */
 	bool keep_alive;
-	bool abstract, tight;   /* unix: Linux's abstract names, with or without padding */
+	bool abstract, tight; /* unix: Linux's abstract names, with or without padding */
 };
 
 /*

@@ -39,17 +39,33 @@ static void setup(struct fixture *f, gconstpointer data)
 	f->ram = ram_list_create();
 	f->block = ram_create(f->ram, &spec, NULL);
 	f->as = address_space_create("memory");
-	f->low = (struct mapping){ .name = "low", .base = 0, .size = 512 * KiB, .kind = MAP_RAM,
-				   .block = f->block };
-	f->high = (struct mapping){ .name = "high", .base = 4 * GiB, .size = 512 * KiB,
-				    .kind = MAP_RAM, .block = f->block,
+	f->low = (struct mapping){
+		.name = "low", .base = 0, .size = 512 * KiB, .kind = MAP_RAM, .block = f->block
+	};
+	f->high = (struct mapping){ .name = "high",
+				    .base = 4 * GiB,
+				    .size = 512 * KiB,
+				    .kind = MAP_RAM,
+				    .block = f->block,
 				    .block_offset = 512 * KiB };
-	f->dev = (struct mapping){ .name = "dev", .base = 0x10000, .size = 0x1000,
-				   .kind = MAP_MMIO, .priority = 1, .ops = &any_ops };
-	f->words = (struct mapping){ .name = "words", .base = 0x20000, .size = 0x1000,
-				     .kind = MAP_MMIO, .priority = 1, .ops = &word_ops };
-	f->rom = (struct mapping){ .name = "rom", .base = 0x30000, .size = 0x1000,
-				   .kind = MAP_ROM, .priority = 1, .block = f->block,
+	f->dev = (struct mapping){ .name = "dev",
+				   .base = 0x10000,
+				   .size = 0x1000,
+				   .kind = MAP_MMIO,
+				   .priority = 1,
+				   .ops = &any_ops };
+	f->words = (struct mapping){ .name = "words",
+				     .base = 0x20000,
+				     .size = 0x1000,
+				     .kind = MAP_MMIO,
+				     .priority = 1,
+				     .ops = &word_ops };
+	f->rom = (struct mapping){ .name = "rom",
+				   .base = 0x30000,
+				   .size = 0x1000,
+				   .kind = MAP_ROM,
+				   .priority = 1,
+				   .block = f->block,
 				   .block_offset = 0x30000 };
 	address_space_begin(f->as);
 	address_space_map(f->as, &f->low);
@@ -148,8 +164,9 @@ static void count_del(struct as_listener *l, const struct flat_range *r)
 static void test_listener(struct fixture *f, gconstpointer data)
 {
 	struct counter c = { .l = { .add = count_add, .del = count_del } };
-	struct mapping m = { .name = "m", .base = 8 * GiB, .size = 4096, .kind = MAP_MMIO,
-			     .ops = &any_ops };
+	struct mapping m = {
+		.name = "m", .base = 8 * GiB, .size = 4096, .kind = MAP_MMIO, .ops = &any_ops
+	};
 
 	address_space_listen(f->as, &c.l);
 	g_assert_cmpint(c.adds, ==, 8);

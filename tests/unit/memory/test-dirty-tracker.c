@@ -49,7 +49,10 @@ static int fake_clear(void *opaque, struct ramblock *block, u64 first, u64 n, co
 }
 
 static const struct dirty_log_ops fake_ops = {
-	.name = "fake", .start = fake_start, .stop = fake_stop, .sync = fake_sync,
+	.name = "fake",
+	.start = fake_start,
+	.stop = fake_stop,
+	.sync = fake_sync,
 	.clear = fake_clear,
 };
 

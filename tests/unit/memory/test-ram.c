@@ -37,8 +37,9 @@ static void test_resize(void)
 {
 	struct ram_list *list = ram_list_create();
 	struct ram_spec fixed = { .id = "fixed", .size = MiB, .fd = -1 };
-	struct ram_spec grow = { .id = "grow", .size = 4096, .max_size = 8192, .fd = -1,
-				 .flags = RAM_RESIZEABLE };
+	struct ram_spec grow = {
+		.id = "grow", .size = 4096, .max_size = 8192, .fd = -1, .flags = RAM_RESIZEABLE
+	};
 	struct ramblock *f = ram_create(list, &fixed, NULL), *g = ram_create(list, &grow, NULL);
 	g_autoptr(GError) err = NULL;
 
@@ -57,8 +58,9 @@ static void test_discard(void)
 {
 	for (int kind = 0; kind < 3; kind++) {
 		struct ram_list *list = ram_list_create();
-		struct ram_spec spec = { .id = "x", .size = 64 * KiB, .fd = -1,
-					 .flags = kind ? RAM_SHARED : 0 };
+		struct ram_spec spec = {
+			.id = "x", .size = 64 * KiB, .fd = -1, .flags = kind ? RAM_SHARED : 0
+		};
 		struct ramblock *b;
 
 		if (kind == 2) {
@@ -81,8 +83,9 @@ static void test_discard(void)
 static void test_prealloc(void)
 {
 	struct ram_list *list = ram_list_create();
-	struct ram_spec spec = { .id = "p", .size = 8 * MiB, .fd = -1, .flags = RAM_PREALLOC,
-				 .prealloc_threads = 2 };
+	struct ram_spec spec = {
+		.id = "p", .size = 8 * MiB, .fd = -1, .flags = RAM_PREALLOC, .prealloc_threads = 2
+	};
 	struct ramblock *b = ram_create(list, &spec, NULL);
 	unsigned char resident[2048];
 
