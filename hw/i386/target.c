@@ -1,0 +1,12 @@
+/* hw/i386/target.c - machines and devices of qemu-system-x86_64. */
+#include "hw/none.h"
+
+static const struct machine_type *const machines[] = { &none_machine_type, NULL };
+
+static const struct device_type *const *const devices[] = { NULL };
+
+const struct hw_target hw_target_x86_64 = {
+	.name = "x86_64",
+	.machines = machines,
+	.devices = devices,
+};

@@ -1,0 +1,20 @@
+/*
+ * hw/target.h - which machines and device types one emulator binary has.
+ */
+#ifndef HW_TARGET_H
+#define HW_TARGET_H
+
+struct device_type;
+struct machine_type;
+
+struct hw_target {
+	const char *name;                                /* "x86_64", as in qemu-system-NAME */
+	const char *default_machine;                     /* NULL: -machine must be given */
+	const struct machine_type *const *machines;      /* NULL-terminated */
+	const struct device_type *const *const *devices; /* NULL-terminated list of such lists */
+};
+
+extern const struct hw_target hw_target_x86_64;  /* hw/i386/target.c */
+extern const struct hw_target hw_target_aarch64; /* hw/arm/target.c */
+
+#endif
