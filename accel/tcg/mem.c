@@ -160,8 +160,8 @@ void tcg_probe(struct tcg_cpu *cpu, u64 va, u64 size, enum tcg_access access)
 	struct tcg_page page;
 
 	for (u64 at = va;; at = (at & TCG_PAGE_MASK) + TCG_PAGE_SIZE) {
-		const struct tlb_entry *e = access == TCG_READ ? &cpu->mmu->r[tlb_index(at)] :
-								 &cpu->mmu->w[tlb_index(at)];
+		const struct tlb_entry *e = access == TCG_READ ? &cpu->mmu->r[tlb_index(at)]
+							       : &cpu->mmu->w[tlb_index(at)];
 
 		if (e->tag == TLB_EMPTY || (e->tag & TCG_PAGE_MASK) != (at & TCG_PAGE_MASK))
 			fill(cpu, at, 1, access, &page);

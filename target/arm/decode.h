@@ -11,9 +11,9 @@
 /* One decoded instruction. */
 struct a64_insn {
 	u32 raw;
-	u16 op;			/* enum a64_op */
-	bool reads_flags;	/* any of NZCV */
-	bool writes_flags;	/* all of NZCV, unless reads_flags is set too */
+	u16 op;            /* enum a64_op */
+	bool reads_flags;  /* any of NZCV */
+	bool writes_flags; /* all of NZCV, unless reads_flags is set too */
 	union a64_args args;
 };
 
@@ -23,15 +23,15 @@ typedef bool a64_trans_fn(struct trans *t, const union a64_args *args);
 /* What is known of an operation; index is enum a64_op. */
 struct a64_rule {
 	const char *name;
-	a64_exec_fn *exec;	/* NULL only for A64_UNALLOCATED */
-	a64_trans_fn *trans;	/* NULL: translated code calls exec */
+	a64_exec_fn *exec;   /* NULL only for A64_UNALLOCATED */
+	a64_trans_fn *trans; /* NULL: translated code calls exec */
 	bool ends_region;
-	u8 feature;		/* enum arm_feature that must be present, 0 = none */
+	u8 feature; /* enum arm_feature that must be present, 0 = none */
 };
 
 /* One row of the decode files. */
 struct a64_pattern {
-	u32 mask, value;	/* the row matches when (raw & mask) == value... */
+	u32 mask, value; /* the row matches when (raw & mask) == value... */
 	u16 op;
 	bool (*extract)(u32 raw, struct a64_insn *insn); /* ...and this returns true */
 	const char *test_class; /* name of its group in tests/diff, "" = not tested there */

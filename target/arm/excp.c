@@ -2,7 +2,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/cpu-features.h"
 
-#define ESR_IL (1u << 25)
+#define ESR_IL     (1u << 25)
 #define SCTLR_SPAN (1ull << 23)
 
 _Noreturn void arm_raise(struct arm_cpu *cpu, unsigned ec, u32 iss, u64 far)

@@ -6,7 +6,7 @@
 
 #include "target/arm/cpu.h"
 
-#define HCR_VM (1ull << 0)
+#define HCR_VM  (1ull << 0)
 #define HCR_AMO (1ull << 5)
 #define HCR_IMO (1ull << 4)
 #define HCR_FMO (1ull << 3)
@@ -30,7 +30,12 @@ void arm_exception_return(struct arm_cpu *cpu, u64 pc, u64 spsr);
 void arm_take_exception(struct arm_cpu *cpu);
 
 /* Offsets into the vector table for arm_take_interrupt(). */
-enum arm_vector { VECTOR_SYNC = 0x000, VECTOR_IRQ = 0x080, VECTOR_FIQ = 0x100, VECTOR_SERROR = 0x180 };
+enum arm_vector {
+	VECTOR_SYNC = 0x000,
+	VECTOR_IRQ = 0x080,
+	VECTOR_FIQ = 0x100,
+	VECTOR_SERROR = 0x180
+};
 
 /* Enter the handler of an interrupt at exception level @el (1 to 3). */
 void arm_take_interrupt(struct arm_cpu *cpu, enum arm_vector kind, unsigned el);

@@ -12,9 +12,9 @@ static u64 size_mask(unsigned size)
 static u64 host_cas(void *host, u64 old, u64 new, unsigned size)
 {
 	switch (size) {
-	case 1: return __sync_val_compare_and_swap((u8 *)host, (u8)old, (u8)new);
-	case 2: return __sync_val_compare_and_swap((u16 *)host, (u16)old, (u16)new);
-	case 4: return __sync_val_compare_and_swap((u32 *)host, (u32)old, (u32)new);
+	case 1: return __sync_val_compare_and_swap((u8 *)host, (u8)old, (u8) new);
+	case 2: return __sync_val_compare_and_swap((u16 *)host, (u16)old, (u16) new);
+	case 4: return __sync_val_compare_and_swap((u32 *)host, (u32)old, (u32) new);
 	default: return __sync_val_compare_and_swap((u64 *)host, old, new);
 	}
 }
@@ -23,11 +23,13 @@ static u64 host_cas(void *host, u64 old, u64 new, unsigned size)
 #ifdef __x86_64__
 __attribute__((target("cx16")))
 #endif
-static bool host_cas16(void *host, u64 old[2], const u64 new[2])
+static bool
+host_cas16(void *host, u64 old[2], const u64 new[2])
 {
 	unsigned __int128 expect = (unsigned __int128)old[1] << 64 | old[0];
 	unsigned __int128 want = (unsigned __int128)new[1] << 64 | new[0];
-	unsigned __int128 was = __sync_val_compare_and_swap((unsigned __int128 *)host, expect, want);
+	unsigned __int128 was =
+		__sync_val_compare_and_swap((unsigned __int128 *)host, expect, want);
 
 	old[0] = was;
 	old[1] = was >> 64;
@@ -129,8 +131,7 @@ void exec_CAS(struct arm_cpu *cpu, const struct a64_CAS *i)
 	unsigned size = 1u << i->size;
 
 	check_ordered_align(cpu, va, size, true);
-	cpu_set_x(cpu, i->rs,
-		  guest_cas(cpu, va, cpu_x(cpu, i->rs), cpu_x(cpu, i->rt), size));
+	cpu_set_x(cpu, i->rs, guest_cas(cpu, va, cpu_x(cpu, i->rs), cpu_x(cpu, i->rt), size));
 }
 
 void exec_CASP(struct arm_cpu *cpu, const struct a64_CASP *i)
@@ -144,7 +145,7 @@ void exec_CASP(struct arm_cpu *cpu, const struct a64_CASP *i)
 		arm_align_fault(cpu, va, true);
 	if (!i->sz) {
 		u64 was = guest_cas(cpu, va, (u32)old[0] | old[1] << 32,
-				    (u32)new[0] | new[1] << 32, 8);
+				    (u32) new[0] | new[1] << 32, 8);
 
 		cpu_set_x(cpu, i->rs, (u32)was);
 		cpu_set_x(cpu, i->rs + 1, was >> 32);
@@ -188,8 +189,8 @@ void exec_ATOMIC(struct arm_cpu *cpu, const struct a64_ATOMIC *i)
 	was = tcg_load(&cpu->tcg, va, size);
 	do {
 		old = was;
-		was = guest_cas(cpu, va, old,
-				i->o3 ? val : atomic_result(i->opc, old, val, size), size);
+		was = guest_cas(cpu, va, old, i->o3 ? val : atomic_result(i->opc, old, val, size),
+				size);
 	} while (was != old);
 	cpu_set_x(cpu, i->rt, old);
 }

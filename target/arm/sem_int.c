@@ -321,7 +321,8 @@ void exec_SETF(struct arm_cpu *cpu, const struct a64_SETF *i)
 {
 	unsigned top = i->sz ? 15 : 7;
 	u64 v = cpu_x(cpu, i->rn);
-	bool n = v >> top & 1, z = !(v & (((u64)2 << top) - 1)), over = (v >> (top + 1) ^ v >> top) & 1;
+	bool n = v >> top & 1, z = !(v & (((u64)2 << top) - 1)),
+	     over = (v >> (top + 1) ^ v >> top) & 1;
 
 	cpu_set_nzcv(cpu, n << 3 | z << 2 | (cpu_nzcv(cpu) & 2) | over);
 }

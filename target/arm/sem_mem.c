@@ -1,4 +1,5 @@
-/* target/arm/sem_mem.c - loads and stores of general and vector registers (Arm DDI 0487, C6.2, B2). */
+/* target/arm/sem_mem.c - loads and stores of general and vector registers (Arm DDI 0487, C6.2, B2).
+ */
 #include "accel/tcg/mem.h"
 #include "target/arm/sem.h"
 #include "target/arm/sem_mem.h"

@@ -8,8 +8,8 @@
 #include "target/arm/sem.h"
 
 #define SIZE_MAX_FORWARD 0x7fffffffffffffffull
-#define SIZE_MAX_COPY 0x007fffffffffffffull
-#define ADDRESS_BITS 0x00ffffffffffffffull
+#define SIZE_MAX_COPY    0x007fffffffffffffull
+#define ADDRESS_BITS     0x00ffffffffffffffull
 
 /* Bytes from @va to the end of its page. */
 static u64 left_in_page(u64 va)
@@ -115,7 +115,8 @@ void exec_CPY(struct arm_cpu *cpu, const struct a64_CPY *i)
 		cpu_set_x(cpu, i->rn, n);
 	}
 	while ((s64)n > 0) {
-		u64 d = ((dst + n - 1) & ~TCG_PAGE_MASK) + 1, s = ((src + n - 1) & ~TCG_PAGE_MASK) + 1;
+		u64 d = ((dst + n - 1) & ~TCG_PAGE_MASK) + 1,
+		    s = ((src + n - 1) & ~TCG_PAGE_MASK) + 1;
 		u64 chunk = MIN(MIN(d, s), n);
 
 		n -= chunk;

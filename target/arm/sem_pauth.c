@@ -8,8 +8,8 @@
 #define SCTLR_EnIB (1ull << 30)
 #define SCTLR_EnDA (1ull << 27)
 #define SCTLR_EnDB (1ull << 13)
-#define TCR_TBI0 (1ull << 37)
-#define TCR_TBI1 (1ull << 38)
+#define TCR_TBI0   (1ull << 37)
+#define TCR_TBI1   (1ull << 38)
 
 /* Finaliser of a 64-bit multiplicative hash: every input bit reaches every output bit. */
 static u64 mix(u64 v)

@@ -4,11 +4,11 @@
 #include "target/arm/sem.h"
 #include "target/arm/sysreg.h"
 
-#define SCTLR_UMA (1ull << 9)
-#define SCTLR_DZE (1ull << 14)
+#define SCTLR_UMA  (1ull << 9)
+#define SCTLR_DZE  (1ull << 14)
 #define SCTLR_nTWI (1ull << 16)
 #define SCTLR_nTWE (1ull << 18)
-#define SCTLR_UCI (1ull << 26)
+#define SCTLR_UCI  (1ull << 26)
 
 void exec_HINT(struct arm_cpu *cpu, const struct a64_HINT *i)
 {
@@ -184,7 +184,8 @@ void exec_MRS(struct arm_cpu *cpu, const struct a64_MRS *i)
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
 	const struct arm_sysreg *reg = find_access(cpu, key, false);
 
-	cpu_set_x(cpu, i->rt, reg->read ? reg->read(cpu, reg) : *(u64 *)((char *)cpu + reg->offset));
+	cpu_set_x(cpu, i->rt,
+		  reg->read ? reg->read(cpu, reg) : *(u64 *)((char *)cpu + reg->offset));
 }
 
 void exec_MSR(struct arm_cpu *cpu, const struct a64_MSR *i)

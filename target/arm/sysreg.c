@@ -3,14 +3,23 @@
 #include "target/arm/cpu-features.h"
 
 #define AT(field) offsetof(struct arm_cpu, field)
-#define PLAIN(op0, op1, crn, crm, op2, el, name, field) \
-	{ SYSREG(op0, op1, crn, crm, op2), el, el, AT(field), name, NULL, NULL, NULL }
-#define CONST(op0, op1, crn, crm, op2, el, name, field) \
-	{ SYSREG(op0, op1, crn, crm, op2), el, SYSREG_NONE, AT(field), name, NULL, NULL, NULL }
-#define FUNC(op0, op1, crn, crm, op2, rel, wel, name, rd, wr) \
-	{ SYSREG(op0, op1, crn, crm, op2), rel, wel, 0, name, rd, wr, NULL }
-#define HOOK(op0, op1, crn, crm, op2, el, name, field, wr) \
-	{ SYSREG(op0, op1, crn, crm, op2), el, el, AT(field), name, NULL, wr, NULL }
+#define PLAIN(op0, op1, crn, crm, op2, el, name, field)                                            \
+	{                                                                                          \
+		SYSREG(op0, op1, crn, crm, op2), el, el, AT(field), name, NULL, NULL, NULL         \
+	}
+#define CONST(op0, op1, crn, crm, op2, el, name, field)                                            \
+	{                                                                                          \
+		SYSREG(op0, op1, crn, crm, op2), el, SYSREG_NONE, AT(field), name, NULL, NULL,     \
+			NULL                                                                       \
+	}
+#define FUNC(op0, op1, crn, crm, op2, rel, wel, name, rd, wr)                                      \
+	{                                                                                          \
+		SYSREG(op0, op1, crn, crm, op2), rel, wel, 0, name, rd, wr, NULL                   \
+	}
+#define HOOK(op0, op1, crn, crm, op2, el, name, field, wr)                                         \
+	{                                                                                          \
+		SYSREG(op0, op1, crn, crm, op2), el, el, AT(field), name, NULL, wr, NULL           \
+	}
 
 static u64 *field_of(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
@@ -111,15 +120,15 @@ static void write_sp_el0(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 
 }
 
 /* Single bits of PSTATE that MRS and MSR reach as registers. */
-#define PSTATE_BIT(lower, bit)                                                               \
-	static u64 read_##lower(struct arm_cpu *cpu, const struct arm_sysreg *reg)           \
-	{                                                                                    \
-		return cpu->pstate & (bit);                                                  \
-	}                                                                                    \
-	static void write_##lower(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val) \
-	{                                                                                    \
-		cpu->pstate = (cpu->pstate & ~(bit)) | (val & (bit));                        \
-		arm_state_changed(cpu);                                                      \
+#define PSTATE_BIT(lower, bit)                                                                     \
+	static u64 read_##lower(struct arm_cpu *cpu, const struct arm_sysreg *reg)                 \
+	{                                                                                          \
+		return cpu->pstate & (bit);                                                        \
+	}                                                                                          \
+	static void write_##lower(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)      \
+	{                                                                                          \
+		cpu->pstate = (cpu->pstate & ~(bit)) | (val & (bit));                              \
+		arm_state_changed(cpu);                                                            \
 	}
 
 PSTATE_BIT(pan, PSTATE_PAN)

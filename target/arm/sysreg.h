@@ -7,19 +7,19 @@
 #include "target/arm/cpu.h"
 
 /* op0, op1, CRn, CRm and op2 packed as in bits 20:5 of MRS and MSR. */
-#define SYSREG(op0, op1, crn, crm, op2) \
+#define SYSREG(op0, op1, crn, crm, op2)                                                            \
 	((op0) << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
 
 #define SYSREG_NONE 4 /* no exception level may do it */
 
 struct arm_sysreg {
-	u16 key;		/* SYSREG() */
-	u8 read_el, write_el;	/* lowest exception level allowed; SYSREG_NONE = never */
-	u16 offset;		/* of a u64 in struct arm_cpu, 0 = only the functions below */
+	u16 key;              /* SYSREG() */
+	u8 read_el, write_el; /* lowest exception level allowed; SYSREG_NONE = never */
+	u16 offset;           /* of a u64 in struct arm_cpu, 0 = only the functions below */
 	const char *name;
-	u64 (*read)(struct arm_cpu *cpu, const struct arm_sysreg *reg);	/* NULL: the field */
+	u64 (*read)(struct arm_cpu *cpu, const struct arm_sysreg *reg); /* NULL: the field */
 	void (*write)(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val);
-	void *opaque;		/* for the functions: a timer, a GIC interface, ... */
+	void *opaque; /* for the functions: a timer, a GIC interface, ... */
 };
 
 /*

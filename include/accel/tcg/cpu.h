@@ -30,12 +30,12 @@ enum tcg_access { TCG_READ, TCG_WRITE, TCG_EXEC };
 
 /* What the target knows of the page of an access; filled by tcg_ops.fill. */
 struct tcg_page {
-	u64 phys;	/* guest physical address of the page, 4 KiB aligned */
-	u8 *host;	/* host address of the page, NULL: io_read and io_write take the access */
-	bool readable;	/* which further accesses at this privilege need no new fill */
+	u64 phys;      /* guest physical address of the page, 4 KiB aligned */
+	u8 *host;      /* host address of the page, NULL: io_read and io_write take the access */
+	bool readable; /* which further accesses at this privilege need no new fill */
 	bool writable;
-	bool track;	/* first_store must be called before the first plain store */
-	bool strict;	/* unaligned accesses fault (device memory): never cached as fast */
+	bool track;  /* first_store must be called before the first plain store */
+	bool strict; /* unaligned accesses fault (device memory): never cached as fast */
 };
 
 /* Behaviour that a target (and its machine) gives to the translator. */
@@ -68,24 +68,24 @@ struct tcg_vreg {
 
 /* Translated code reaches r[4] to mmu with one-byte displacements: keep the order. */
 struct tcg_cpu {
-	u64 r[32];		/* general registers, 31 = stack pointer */
-	u64 pc_page;		/* virtual page of the current instruction */
-	u32 exit_request;	/* non-zero: leave translated code soon; any thread may set it */
-	u32 nzcv;		/* TCG_FLAG_x */
-	struct tcg_mmu *mmu;	/* soft TLB of the current regime and privilege */
-	u32 pc_off;		/* offset in pc_page; exact only in helpers and outside regions */
-	u32 state_key;		/* target state that translations depend on (privilege, ...) */
-	u64 npc;		/* where exec functions of branches put the next pc */
-	void *host_sp;		/* stack pointer to return to the loop with */
+	u64 r[32];           /* general registers, 31 = stack pointer */
+	u64 pc_page;         /* virtual page of the current instruction */
+	u32 exit_request;    /* non-zero: leave translated code soon; any thread may set it */
+	u32 nzcv;            /* TCG_FLAG_x */
+	struct tcg_mmu *mmu; /* soft TLB of the current regime and privilege */
+	u32 pc_off;          /* offset in pc_page; exact only in helpers and outside regions */
+	u32 state_key;       /* target state that translations depend on (privilege, ...) */
+	u64 npc;             /* where exec functions of branches put the next pc */
+	void *host_sp;       /* stack pointer to return to the loop with */
 	struct tcg_vreg v[32];
 
 	const struct tcg_ops *ops;
-	jmp_buf unwind;		/* set while tcg_run() is on the stack */
+	jmp_buf unwind; /* set while tcg_run() is on the stack */
 	bool use_jit;
-	u64 excl_addr;		/* exclusive monitor: virtual address, ~0 = open */
-	u64 excl_val[2];	/* value that the exclusive load saw */
-	unsigned excl_size;	/* bytes */
-	u64 host_helper[16];	/* entry points that translated code calls */
+	u64 excl_addr;       /* exclusive monitor: virtual address, ~0 = open */
+	u64 excl_val[2];     /* value that the exclusive load saw */
+	unsigned excl_size;  /* bytes */
+	u64 host_helper[16]; /* entry points that translated code calls */
 };
 
 /* Virtual address of the current instruction; exact in helpers and outside of regions. */

@@ -11,22 +11,22 @@
 
 #define TLB_BITS 10
 #define TLB_SIZE (1u << TLB_BITS)
-#define JC_BITS 12
-#define JC_SIZE (1u << JC_BITS)
+#define JC_BITS  12
+#define JC_SIZE  (1u << JC_BITS)
 
 /* Reasons, in the low bits of a write tag, why a store must not take the fast path. */
 #define TLB_TRACK 1u /* first_store not called yet */
-#define TLB_CODE 2u  /* page holds translated code */
+#define TLB_CODE  2u /* page holds translated code */
 #define TLB_EMPTY (~(u64)0)
 
 struct tlb_entry {
-	u64 tag;	/* virtual page | reasons; TLB_EMPTY = none */
-	u64 addend;	/* host address - virtual address */
+	u64 tag;    /* virtual page | reasons; TLB_EMPTY = none */
+	u64 addend; /* host address - virtual address */
 };
 
 struct jc_entry {
-	u64 pc;		/* virtual address; odd = empty */
-	void *host;	/* entry of the region in the code cache */
+	u64 pc;     /* virtual address; odd = empty */
+	void *host; /* entry of the region in the code cache */
 };
 
 /* Soft TLB and jump cache of one translation regime, address space and privilege. */
@@ -34,7 +34,7 @@ struct tcg_mmu {
 	struct tlb_entry hint_r[32], hint_w[32]; /* last page used with base register n */
 	struct tlb_entry r[TLB_SIZE], w[TLB_SIZE];
 	struct jc_entry jc[JC_SIZE];
-	u64 phys[TLB_SIZE];	/* of w[], for first_store and code pages */
+	u64 phys[TLB_SIZE]; /* of w[], for first_store and code pages */
 };
 
 static inline unsigned tlb_index(u64 va)

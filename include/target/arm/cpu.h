@@ -33,22 +33,22 @@ enum arm_ec {
 /* Bits of PSTATE as they lie in SPSR_ELx (C5.2.19). */
 #define SCTLR_DSSBS (1ull << 44)
 
-#define PSTATE_SPSEL (1u << 0)
-#define PSTATE_EL_SHIFT 2
-#define PSTATE_nRW (1u << 4)
-#define PSTATE_F (1u << 6)
-#define PSTATE_I (1u << 7)
-#define PSTATE_A (1u << 8)
-#define PSTATE_D (1u << 9)
-#define PSTATE_DAIF (PSTATE_D | PSTATE_A | PSTATE_I | PSTATE_F)
+#define PSTATE_SPSEL       (1u << 0)
+#define PSTATE_EL_SHIFT    2
+#define PSTATE_nRW         (1u << 4)
+#define PSTATE_F           (1u << 6)
+#define PSTATE_I           (1u << 7)
+#define PSTATE_A           (1u << 8)
+#define PSTATE_D           (1u << 9)
+#define PSTATE_DAIF        (PSTATE_D | PSTATE_A | PSTATE_I | PSTATE_F)
 #define PSTATE_BTYPE_SHIFT 10
-#define PSTATE_SSBS (1u << 12)
-#define PSTATE_IL (1u << 20)
-#define PSTATE_SS (1u << 21)
-#define PSTATE_PAN (1u << 22)
-#define PSTATE_UAO (1u << 23)
-#define PSTATE_DIT (1u << 24)
-#define PSTATE_NZCV (0xfu << 28)
+#define PSTATE_SSBS        (1u << 12)
+#define PSTATE_IL          (1u << 20)
+#define PSTATE_SS          (1u << 21)
+#define PSTATE_PAN         (1u << 22)
+#define PSTATE_UAO         (1u << 23)
+#define PSTATE_DIT         (1u << 24)
+#define PSTATE_NZCV        (0xfu << 28)
 
 /* Keys of FEAT_PAuth, in the order of their registers. */
 enum arm_pac_key { PAC_IA, PAC_IB, PAC_DA, PAC_DB, PAC_GA, PAC_KEYS };
@@ -60,20 +60,20 @@ enum arm_wait { ARM_WAIT_NONE, ARM_WAIT_INTERRUPT, ARM_WAIT_EVENT };
 
 /* A synchronous exception that an instruction raised and ops->service has to take. */
 struct arm_exception {
-	u32 ec;		/* enum arm_ec */
-	u32 iss;	/* ESR_ELx.ISS without IL */
-	u64 far;	/* FAR_ELx where the class has one */
-	u8 target_el;	/* 0 = the usual routing */
+	u32 ec;       /* enum arm_ec */
+	u32 iss;      /* ESR_ELx.ISS without IL */
+	u64 far;      /* FAR_ELx where the class has one */
+	u8 target_el; /* 0 = the usual routing */
 	bool pending;
 };
 
 struct arm_cpu {
 	struct tcg_cpu tcg;
 
-	u32 pstate;		/* PSTATE_x without NZCV (which is tcg.nzcv) */
+	u32 pstate; /* PSTATE_x without NZCV (which is tcg.nzcv) */
 	u32 fpcr, fpsr;
-	u64 features;		/* bit n = enum arm_feature n */
-	u64 sp_el[4];		/* banked stack pointers; the current one is tcg.r[31] */
+	u64 features; /* bit n = enum arm_feature n */
+	u64 sp_el[4]; /* banked stack pointers; the current one is tcg.r[31] */
 	u64 elr_el[4], spsr_el[4], esr_el[4], far_el[4], vbar_el[4];
 	u64 sctlr_el[4], tcr_el[4], ttbr0_el[4], ttbr1_el[4], mair_el[4];
 	u64 tpidr_el[4], tpidrro_el0;
@@ -82,8 +82,8 @@ struct arm_cpu {
 	u64 vmpidr_el2, vpidr_el2;
 	u64 midr, mpidr;
 	u64 pac_key[PAC_KEYS][2]; /* low, high half */
-	GHashTable *sysregs;	/* registers of this CPU only, see target/arm/sysreg.h */
-	enum arm_wait waiting;	/* set by WFI and WFE together with tcg.exit_request */
+	GHashTable *sysregs;      /* registers of this CPU only, see target/arm/sysreg.h */
+	enum arm_wait waiting;    /* set by WFI and WFE together with tcg.exit_request */
 	bool has_el2, has_el3;
 	enum arm_conduit conduit;
 	/* Selects tcg.mmu and tcg.state_key for the new PSTATE and system registers; may be
@@ -92,7 +92,7 @@ struct arm_cpu {
 	struct arm_exception excp;
 	struct tcg_mmu *mmu_unpriv; /* for LDTR and its like; NULL: the same as tcg.mmu */
 	struct tcg_mmu *mmu_saved;  /* tcg.mmu while such an access runs, else NULL */
-	u64 id[8][8];		/* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
+	u64 id[8][8];               /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
 };
 
 static inline struct arm_cpu *arm_cpu_of(struct tcg_cpu *cpu)

@@ -15,8 +15,9 @@ static void flat_fill(struct tcg_cpu *cpu, u64 va, enum tcg_access access, unsig
 
 	if (base >= sizeof(memory))
 		arm_raise(arm_cpu_of(cpu), EC_DABORT, 0x7, va);
-	*page = (struct tcg_page){ .phys = base, .host = memory + base, .readable = true,
-				   .writable = true };
+	*page = (struct tcg_page){
+		.phys = base, .host = memory + base, .readable = true, .writable = true
+	};
 }
 
 static bool stop(struct tcg_cpu *cpu, bool raised)
@@ -69,12 +70,12 @@ static void test_decode(void)
 		{ 0xf8bfc041, A64_LDAPR },    /* ldapr x1, [x2] */
 		{ 0xd503201f, A64_HINT },     /* nop */
 		{ 0xd503207f, A64_WFI },
-		{ 0xd503233f, A64_PAC_LR },   /* paciasp */
+		{ 0xd503233f, A64_PAC_LR }, /* paciasp */
 		{ 0xd53bd040, A64_MRS_TPIDR0 },
-		{ 0xd5384240, A64_MRS },      /* mrs x0, CurrentEL */
-		{ 0xd50b7421, A64_SYSOP },    /* dc zva, x1 */
-		{ 0x19010440, A64_CPY },      /* cpyfp [x0]!, [x1]!, x2! */
-		{ 0x19c20420, A64_SET },      /* setp [x0]!, x1!, x2 */
+		{ 0xd5384240, A64_MRS },   /* mrs x0, CurrentEL */
+		{ 0xd50b7421, A64_SYSOP }, /* dc zva, x1 */
+		{ 0x19010440, A64_CPY },   /* cpyfp [x0]!, [x1]!, x2! */
+		{ 0x19c20420, A64_SET },   /* setp [x0]!, x1!, x2 */
 		{ 0x00000000, A64_UDF },
 		{ 0x12600000, A64_UNALLOCATED }, /* 32-bit AND with N=1 */
 		{ 0xffffffff, A64_UNALLOCATED },

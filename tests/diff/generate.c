@@ -1,0 +1,251 @@
+/* tests/diff/generate.c - random instruction blocks of one class of decode rows. */
+#include "tests/diff/generate.h"
+#include "target/arm/decode.h"
+
+/* Blocks that access memory keep pointers into the arena in x20 to x27 and sp, and small offsets
+ * in x10 to x15; results go to x0 to x9 and the status of exclusives to x16 to x19. */
+#define FIRST_POINTER 20
+#define FIRST_OFFSET  10
+#define FIRST_STATUS  16
+
+/* Accesses that must be aligned; the oracle's rules for those that are not are outdated. */
+static bool is_ordered(const char *class)
+{
+	return !strcmp(class, "excl") || !strcmp(class, "lse") || !strcmp(class, "ord");
+}
+
+static bool is_memory(const char *class)
+{
+	return g_str_has_prefix(class, "mem") || is_ordered(class);
+}
+
+const char **diff_classes(void)
+{
+	GPtrArray *names = g_ptr_array_new();
+
+	for (unsigned i = 0; i < a64_npatterns; i++) {
+		const char *name = a64_patterns[i].test_class;
+
+		if (*name && strcmp(name, "pauth") && /* keys and algorithm differ */
+		    !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+			g_ptr_array_add(names, (void *)name);
+	}
+	g_ptr_array_add(names, NULL);
+	return (const char **)g_ptr_array_free(names, FALSE);
+}
+
+static u64 random64(GRand *rnd)
+{
+	return (u64)g_rand_int(rnd) << 32 | g_rand_int(rnd);
+}
+
+/* Integers whose interesting cases (0, ones, powers, borders) are frequent. */
+static u64 random_value(GRand *rnd)
+{
+	u64 v = random64(rnd);
+
+	switch (v & 15) {
+	case 0: return 0;
+	case 1: return ~(u64)0;
+	case 2: return (u64)1 << (v >> 8 & 63);
+	case 3: return ((u64)1 << (v >> 8 & 63)) - 1;
+	case 4: return (u64)(s64)(s8)(v >> 8);
+	case 5: return 0x7fffffff + (v >> 8 & 3);
+	case 6: return (u32)(v >> 8);
+	case 7: return 0x7fffffffffffffff + (v >> 8 & 1);
+	default: return random64(rnd);
+	}
+}
+
+/* One element of @size bytes: a special floating-point value of that size or anything. */
+static u64 random_float(GRand *rnd, unsigned size)
+{
+	static const u64 f64[] = { 0,
+				   0x8000000000000000,
+				   0x3ff0000000000000,
+				   0xbff0000000000000,
+				   0x7ff0000000000000,
+				   0xfff0000000000000,
+				   0x7ff8000000000001,
+				   0x7ff0000000000001,
+				   0xfff4000000000000,
+				   1,
+				   0x000fffffffffffff,
+				   0x0010000000000000,
+				   0x7fefffffffffffff,
+				   0x43e0000000000000,
+				   0x41dfffffffc00000,
+				   0x3fe0000000000000 };
+	static const u32 f32[] = { 0,          0x80000000, 0x3f800000, 0xbf800000,
+				   0x7f800000, 0xff800000, 0x7fc00001, 0x7f800001,
+				   0xffa00000, 1,          0x007fffff, 0x00800000,
+				   0x7f7fffff, 0x5f000000, 0x4f000000, 0x3f000000 };
+	static const u16 f16[] = { 0,      0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e01, 0x7c01,
+				   0xfd00, 1,      0x03ff, 0x0400, 0x7bff, 0x7800, 0x6400, 0x3800 };
+	u64 v = random64(rnd);
+	unsigned pick = v >> 60;
+
+	if (v & 1)
+		return size == 8 ? f64[pick] : size == 4 ? f32[pick] : f16[pick];
+	if (v & 2) /* close to one: results stay in range */
+		return size == 8   ? (v & 0x800fffffffffffff) | 0x3fe0000000000000
+		       : size == 4 ? (v >> 32 & 0x807fffff) | 0x3f000000
+				   : (v >> 48 & 0x83ff) | 0x3800;
+	return random64(rnd);
+}
+
+static void random_vector(GRand *rnd, uint64_t v[2])
+{
+	unsigned kind = g_rand_int(rnd) & 7;
+
+	for (unsigned half = 0; half < 2; half++) {
+		if (kind < 2)
+			v[half] = random_float(rnd, 8);
+		else if (kind < 4)
+			v[half] = random_float(rnd, 4) << 32 | (u32)random_float(rnd, 4);
+		else if (kind < 5)
+			v[half] = random_float(rnd, 2) << 48 |
+				  (random_float(rnd, 2) & 0xffff) << 32 |
+				  (random_float(rnd, 2) & 0xffff) << 16 |
+				  (random_float(rnd, 2) & 0xffff);
+		else
+			v[half] = random_value(rnd);
+	}
+}
+
+static void random_state(GRand *rnd, const char *class, struct diff_state *s)
+{
+	for (unsigned i = 0; i < 31; i++)
+		s->x[i] = random_value(rnd);
+	s->sp = random_value(rnd) & ~(u64)15;
+	s->nzcv = g_rand_int(rnd) & 0xf0000000;
+	for (unsigned i = 0; i < 32; i++)
+		random_vector(rnd, s->v[i]);
+	s->fpcr = s->fpsr = 0;
+	if (g_str_has_prefix(class, "fp") && g_rand_int(rnd) & 1)
+		s->fpcr = g_rand_int(rnd) & 0x07c80000; /* AHP, DN, FZ, RMode, FZ16 */
+	s->memory = random64(rnd);
+	if (!is_memory(class))
+		return;
+	for (unsigned i = FIRST_POINTER; i < FIRST_POINTER + 8; i++)
+		s->x[i] = DIFF_ARENA_VA + g_rand_int_range(rnd, 0, DIFF_ARENA_SIZE);
+	if (is_ordered(class) || g_rand_int(rnd) & 3) /* mostly aligned */
+		for (unsigned i = FIRST_POINTER; i < FIRST_POINTER + 8; i++)
+			s->x[i] &= ~(u64)15;
+	if (!strcmp(class, "excl")) /* never the same address for two sizes */
+		for (unsigned i = FIRST_POINTER; i < FIRST_POINTER + 8; i++)
+			s->x[i] = DIFF_ARENA_VA + (i - FIRST_POINTER) * 1024 + (s->x[i] & 1008);
+	for (unsigned i = FIRST_OFFSET; i < FIRST_OFFSET + 6; i++)
+		s->x[i] = g_rand_int_range(rnd, -64, 256);
+	s->sp = DIFF_ARENA_VA + g_rand_int_range(rnd, 256, 512) * 16;
+}
+
+/* Replace the field of @width bits at @shift where the row leaves it open. */
+static u32 put(const struct a64_pattern *row, u32 word, unsigned shift, unsigned width, u32 value)
+{
+	u32 bits = ((1u << width) - 1) << shift & ~row->mask;
+
+	return (word & ~bits) | (value << shift & bits);
+}
+
+static bool is_pair(const char *class)
+{
+	return !strcmp(class, "memp") || !strcmp(class, "mempv");
+}
+
+static u32 tame_exclusive(GRand *rnd, const struct a64_pattern *row, u32 word, u32 rt)
+{
+	u32 lg_size = (word >> 30) + (row->op == A64_LDSTXP);
+
+	word = put(row, word, 5, 5, FIRST_POINTER + lg_size);
+	word = put(row, word, 0, 5, rt);
+	word = put(row, word, 16, 5, FIRST_STATUS + (g_rand_int(rnd) & 3));
+	return put(row, word, 10, 5, (rt + 1) % 10);
+}
+
+/* Keep addresses inside the arena mostly, and stay out of CONSTRAINED UNPREDICTABLE cases. */
+static u32 tame_memory(GRand *rnd, const char *class, const struct a64_pattern *row, u32 word)
+{
+	bool vector = strchr(class + 3, 'v') != NULL;
+	u32 base = FIRST_POINTER + (g_rand_int(rnd) & 7);
+	u32 rt = g_rand_int(rnd) % (vector ? 32 : 10);
+
+	if (!strcmp(class, "memlit"))
+		return word;
+	if (!vector && !is_pair(class) && !(g_rand_int(rnd) & 7))
+		rt = 31;
+	if (!strcmp(class, "excl")) /* loads and stores of one size shall meet at one address */
+		return tame_exclusive(rnd, row, word, rt);
+	word = put(row, word, 5, 5, g_rand_int(rnd) & 7 ? base : 31);
+	if (!strcmp(class, "lse")) {
+		word = put(row, word, 0, 5, g_rand_int(rnd) & 7 ? (rt & 6) : 31);
+		if (row->op == A64_CASP)
+			word = put(row, word, 0, 5, rt & 6);
+		return put(row, word, 16, 5, FIRST_STATUS + (g_rand_int(rnd) & 2));
+	}
+	word = put(row, word, 0, 5, rt);
+	if (is_pair(class))
+		return put(row, word, 10, 5, (rt + 1 + (g_rand_int(rnd) & 3)) % (vector ? 32 : 10));
+	if (!strcmp(class, "memr") || !strcmp(class, "memrv"))
+		return put(row, word, 16, 5, FIRST_OFFSET + g_rand_int(rnd) % 6);
+	if (row->op == A64_LDAPUR)
+		return put(row, word, 12, 3, 0);
+	if (row->op == A64_LDST_u || row->op == A64_LDST_uv)
+		return put(row, word, 15, 7, 0); /* small offsets */
+	return word;
+}
+
+/* Branches go forward inside the block of @length; literals are read from the block. */
+static u32 tame_branch(GRand *rnd, const struct a64_pattern *row, u32 word, unsigned at,
+		       unsigned length)
+{
+	u32 distance = g_rand_int_range(rnd, 1, length - at + 1);
+
+	switch (row->op) {
+	case A64_B: return put(row, word, 0, 26, distance);
+	case A64_TBZ: return put(row, word, 5, 14, distance);
+	case A64_LDR_lit:
+	case A64_LDR_litv: return put(row, word, 5, 19, g_rand_int_range(rnd, 0, length) - at);
+	default: return put(row, word, 5, 19, distance);
+	}
+}
+
+static const struct a64_pattern *pick_row(GRand *rnd, const char *class)
+{
+	const struct a64_pattern *row;
+
+	do
+		row = &a64_patterns[g_rand_int_range(rnd, 0, a64_npatterns)];
+	while (strcmp(row->test_class, class));
+	return row;
+}
+
+static u32 random_word(GRand *rnd, const char *class, unsigned at, unsigned length)
+{
+	struct a64_insn insn;
+
+	for (;;) {
+		const struct a64_pattern *row = pick_row(rnd, class);
+		u32 word = (g_rand_int(rnd) & ~row->mask) | row->value;
+
+		if (is_memory(class))
+			word = tame_memory(rnd, class, row, word);
+		if (!strcmp(class, "branch") || !strcmp(class, "memlit"))
+			word = tame_branch(rnd, row, word, at, length);
+		if (a64_decode(word, &insn) && insn.op == row->op)
+			return word;
+	}
+}
+
+void diff_generate(GRand *rnd, const char *class, unsigned length, struct diff_case *c)
+{
+	memset(c, 0, sizeof(*c));
+	random_state(rnd, class, &c->in);
+	c->nwords = g_rand_int_range(rnd, 1, length + 1);
+	for (unsigned i = 0; i < c->nwords; i++) {
+		/* branches need something between them that changes flags and registers */
+		bool filler = !strcmp(class, "branch") && g_rand_int(rnd) & 1;
+
+		c->words[i] = random_word(rnd, filler ? "int" : class, i, c->nwords);
+	}
+}
