@@ -14,7 +14,7 @@ struct member {
 	char *opaque;
 };
 
-static GList *members; /* of struct member, by ascending set, then in order of adding */
+static GList *members;    /* of struct member, by ascending set, then in order of adding */
 static GHashTable *named; /* name -> fd + 1 */
 
 static void set_cloexec(int fd)
@@ -113,8 +113,8 @@ static int open_from_set(s64 set, int flags)
 	for (GList *l = members; l; l = l->next) {
 		struct member *m = l->data;
 
-		if (m->set == set && fit(m->fd, flags & O_ACCMODE) >
-					     (best ? fit(best->fd, flags & O_ACCMODE) : 0))
+		if (m->set == set &&
+		    fit(m->fd, flags & O_ACCMODE) > (best ? fit(best->fd, flags & O_ACCMODE) : 0))
 			best = m;
 	}
 	if (!best)

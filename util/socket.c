@@ -124,8 +124,7 @@ static int take_members(JsonObject *o, struct socket_address *a, GError **err)
 			return 0;
 		error_set(err, "a socket of type fd needs its descriptor");
 		return -EINVAL;
-	default:
-		return take_inet(o, a, err);
+	default: return take_inet(o, a, err);
 	}
 }
 
@@ -137,8 +136,8 @@ static struct socket_address *take_qmp(JsonObject *addr, GError **err)
 	g_autofree char *type = NULL;
 	JsonNode *data = json_object_get_member(addr, "data");
 
-	keyval_merge(flat, data && JSON_NODE_HOLDS_OBJECT(data) ? json_node_get_object(data) :
-								   addr);
+	keyval_merge(flat,
+		     data && JSON_NODE_HOLDS_OBJECT(data) ? json_node_get_object(data) : addr);
 	type = g_strdup(keyval_str(addr, "type"));
 	if (json_object_has_member(flat, "type"))
 		json_object_remove_member(flat, "type");
@@ -194,8 +193,8 @@ struct socket_address *socket_address_parse(const char *text, GError **err)
 		return NULL;
 	}
 	a = address_new(SOCKET_INET);
-	a->host = text[0] == '[' ? g_strndup(text + 1, colon - text - 2) :
-				   g_strndup(text, colon - text);
+	a->host = text[0] == '[' ? g_strndup(text + 1, colon - text - 2)
+				 : g_strndup(text, colon - text);
 	a->port = g_strdup(colon + 1);
 	return a;
 }
@@ -204,7 +203,7 @@ char *socket_address_text(const struct socket_address *a)
 {
 	switch (a->type) {
 	case SOCKET_UNIX: return g_strdup_printf("unix:%s", a->path);
-	case SOCKET_FD:   return g_strdup_printf("fd:%s", a->fd);
+	case SOCKET_FD: return g_strdup_printf("fd:%s", a->fd);
 	default:
 		return g_strdup_printf(strchr(a->host, ':') ? "tcp:[%s]:%s" : "tcp:%s:%s", a->host,
 				       a->port);
@@ -239,8 +238,8 @@ static int fill_unix(const struct socket_address *a, struct sockaddr_un *un, soc
 		return -ENAMETOOLONG;
 	}
 	memcpy(un->sun_path + skip, a->path, n);
-	*len = a->abstract && a->tight ? offsetof(struct sockaddr_un, sun_path) + 1 + n :
-					 sizeof(*un);
+	*len = a->abstract && a->tight ? offsetof(struct sockaddr_un, sun_path) + 1 + n
+				       : sizeof(*un);
 	return 0;
 }
 
@@ -282,7 +281,9 @@ static struct addrinfo *resolve(const struct socket_address *a, bool listening, 
 	struct addrinfo hints = {
 		.ai_socktype = SOCK_STREAM,
 		.ai_flags = listening ? AI_PASSIVE : 0,
-		.ai_family = a->ipv4 && a->ipv6 ? AF_UNSPEC : a->ipv4 ? AF_INET : AF_INET6,
+		.ai_family = a->ipv4 && a->ipv6 ? AF_UNSPEC
+			     : a->ipv4          ? AF_INET
+						: AF_INET6,
 	};
 	const char *host = a->host[0] ? a->host : listening ? NULL : "localhost";
 	struct addrinfo *list;
@@ -308,8 +309,8 @@ static void set_port(struct sockaddr *sa, u16 port)
 
 static u16 get_port(const struct sockaddr *sa)
 {
-	return ntohs(sa->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)sa)->sin6_port :
-						 ((const struct sockaddr_in *)sa)->sin_port);
+	return ntohs(sa->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)sa)->sin6_port
+					       : ((const struct sockaddr_in *)sa)->sin_port);
 }
 
 /* Return: descriptor or -errno. */
@@ -410,16 +411,16 @@ static int fd_open(const struct socket_address *a, bool listening, GError **err)
 
 int socket_listen(const struct socket_address *a, GError **err)
 {
-	return a->type == SOCKET_UNIX ? unix_open(a, true, err) :
-	       a->type == SOCKET_FD   ? fd_open(a, true, err) :
-					inet_listen(a, err);
+	return a->type == SOCKET_UNIX ? unix_open(a, true, err)
+	       : a->type == SOCKET_FD ? fd_open(a, true, err)
+				      : inet_listen(a, err);
 }
 
 int socket_connect(const struct socket_address *a, GError **err)
 {
-	return a->type == SOCKET_UNIX ? unix_open(a, false, err) :
-	       a->type == SOCKET_FD   ? fd_open(a, false, err) :
-					inet_connect(a, err);
+	return a->type == SOCKET_UNIX ? unix_open(a, false, err)
+	       : a->type == SOCKET_FD ? fd_open(a, false, err)
+				      : inet_connect(a, err);
 }
 
 int socket_accept(int listen_fd)
@@ -434,8 +435,8 @@ char *socket_name_text(int fd, bool peer)
 	struct sockaddr_storage ss = { 0 };
 	socklen_t len = sizeof(ss);
 	char host[NI_MAXHOST], port[NI_MAXSERV];
-	int ret = peer ? getpeername(fd, (struct sockaddr *)&ss, &len) :
-			 getsockname(fd, (struct sockaddr *)&ss, &len);
+	int ret = peer ? getpeername(fd, (struct sockaddr *)&ss, &len)
+		       : getsockname(fd, (struct sockaddr *)&ss, &len);
 
 	if (ret)
 		return g_strdup("");
@@ -445,8 +446,8 @@ char *socket_name_text(int fd, bool peer)
 
 		if (len <= off)
 			return g_strdup("");
-		return un->sun_path[0] ? g_strndup(un->sun_path, len - off) :
-					 g_strndup(un->sun_path + 1, len - off - 1);
+		return un->sun_path[0] ? g_strndup(un->sun_path, len - off)
+				       : g_strndup(un->sun_path + 1, len - off - 1);
 	}
 	if (getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV))

@@ -67,9 +67,9 @@ int block_flush_all(void);
 
 /* ---- What a device asks about its disk --------------------------------------------------- */
 
-u64 block_size(const struct block_backend *b);       /* bytes, rounded down to 512 */
+u64 block_size(const struct block_backend *b); /* bytes, rounded down to 512 */
 bool block_read_only(const struct block_backend *b);
-bool block_is_cdrom(const struct block_backend *b);  /* media=cdrom */
+bool block_is_cdrom(const struct block_backend *b);      /* media=cdrom */
 const char *block_serial(const struct block_backend *b); /* -drive serial=; NULL */
 bool block_can_discard(const struct block_backend *b);
 /* Whether writes count as done before a flush: the default of the device's write-cache. */
@@ -81,13 +81,13 @@ unsigned block_logical_size(const struct block_backend *b); /* host's O_DIRECT u
 
 /* block_find() - by -drive id or node name; NULL if unknown. */
 struct block_backend *block_find(const char *name);
-const char *block_id(const struct block_backend *b);        /* -drive id; "" for -blockdev */
+const char *block_id(const struct block_backend *b); /* -drive id; "" for -blockdev */
 const char *block_node_name(const struct block_backend *b);
 
 /* What the block layer tells the device. Members may be NULL. Machine lock held. */
 struct block_user {
-	const char *qdev;               /* id or QOM path of the device, for query-block */
-	void (*resized)(void *opaque);  /* block_size() changed */
+	const char *qdev;              /* id or QOM path of the device, for query-block */
+	void (*resized)(void *opaque); /* block_size() changed */
 	void *opaque;
 };
 
@@ -134,10 +134,10 @@ struct block_stats {
 	u64 bytes[BLOCK_OPS];
 	u64 operations[BLOCK_OPS];
 	u64 failed[BLOCK_OPS];
-	u64 invalid[BLOCK_OPS];       /* refused before they reached the host */
+	u64 invalid[BLOCK_OPS]; /* refused before they reached the host */
 	u64 total_time_ns[BLOCK_OPS];
-	u64 wr_highest_offset;        /* bytes: end of the highest write */
-	s64 last_access_ns;           /* CLOCK_TYPE_REALTIME; 0: never */
+	u64 wr_highest_offset; /* bytes: end of the highest write */
+	s64 last_access_ns;    /* CLOCK_TYPE_REALTIME; 0: never */
 };
 void block_get_stats(const struct block_backend *b, struct block_stats *s);
 
@@ -155,8 +155,15 @@ struct block_backend *block_node_create(JsonObject *opts, GError **err);
 int block_node_remove(const char *node_name, GError **err);
 
 enum block_interface {
-	BLOCK_IF_NONE, BLOCK_IF_IDE, BLOCK_IF_SCSI, BLOCK_IF_FLOPPY, BLOCK_IF_PFLASH, BLOCK_IF_MTD,
-	BLOCK_IF_SD, BLOCK_IF_VIRTIO, BLOCK_IFS
+	BLOCK_IF_NONE,
+	BLOCK_IF_IDE,
+	BLOCK_IF_SCSI,
+	BLOCK_IF_FLOPPY,
+	BLOCK_IF_PFLASH,
+	BLOCK_IF_MTD,
+	BLOCK_IF_SD,
+	BLOCK_IF_VIRTIO,
+	BLOCK_IFS
 };
 const char *block_interface_name(enum block_interface t); /* "none", "ide", ... */
 
@@ -164,10 +171,10 @@ const char *block_interface_name(enum block_interface t); /* "none", "ide", ... 
 struct block_drive {
 	struct block_backend *backend; /* NULL: an empty cdrom */
 	enum block_interface interface;
-	int index;                     /* given or the next free one of its interface */
-	int bus, unit;                 /* -1: not given */
+	int index;     /* given or the next free one of its interface */
+	int bus, unit; /* -1: not given */
 	bool cdrom;
-	bool claimed;                  /* a machine or device took it */
+	bool claimed; /* a machine or device took it */
 };
 
 /*
@@ -211,11 +218,10 @@ struct block_info {
 	const char *driver, *filename;
 	u64 size;
 	bool read_only, active, cdrom, no_flush, direct, write_cache, attached, snapshot;
-	bool is_child;                     /* below another node */
+	bool is_child; /* below another node */
 	enum block_io_status io_status;
 };
-void block_foreach(void (*fn)(struct block_backend *b, const struct block_info *info,
-			      void *opaque),
+void block_foreach(void (*fn)(struct block_backend *b, const struct block_info *info, void *opaque),
 		   void *opaque);
 
 #endif

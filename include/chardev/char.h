@@ -11,10 +11,10 @@
 struct chardev;
 
 enum chardev_event {
-	CHARDEV_OPENED,  /* a peer is there */
+	CHARDEV_OPENED, /* a peer is there */
 	CHARDEV_CLOSED,
 	CHARDEV_BREAK,
-	CHARDEV_MUX_IN,  /* a multiplexed front end gained the input focus */
+	CHARDEV_MUX_IN, /* a multiplexed front end gained the input focus */
 	CHARDEV_MUX_OUT,
 };
 
@@ -26,6 +26,9 @@ struct chardev_frontend {
 	void (*receive)(void *opaque, const u8 *buf, size_t len);
 	void (*event)(void *opaque, enum chardev_event event); /* may be NULL */
 	void *opaque;
+	/* On a mux the newest front end gets the input focus, but not one that sets this as long
+	 * as there is another: a monitor, so that "-serial mon:stdio" starts at the serial port. */
+	bool background;
 };
 
 /*
@@ -38,6 +41,9 @@ struct chardev_frontend {
  */
 struct chardev *chardev_create(const char *id, JsonObject *opts, GError **err);
 
+/* chardev_create_qmp() - from chardev-add's "backend": { "type": ..., "data": { ... } }. */
+struct chardev *chardev_create_qmp(const char *id, JsonObject *backend, GError **err);
+
 /*
  * chardev_create_shorthand() - from the form that -serial, -monitor, -qmp take: "stdio",
  * "mon:stdio", "null", "none" (NULL without error), "file:PATH", "pipe:", "pty", "unix:PATH,...",
@@ -48,8 +54,11 @@ struct chardev *chardev_create_shorthand(const char *id, const char *text, bool 
 					 GError **err);
 
 struct chardev *chardev_find(const char *id);
-void chardev_remove(struct chardev *c); /* no front end attached */
+void chardev_remove(struct chardev *c);       /* no front end attached */
+bool chardev_in_use(const struct chardev *c); /* has a front end, or a mux above it */
 const char *chardev_id(const struct chardev *c);
+/* chardev_filename() - how users see it: "pty:/dev/pts/1", "unix:PATH,server=on", ... */
+const char *chardev_filename(const struct chardev *c);
 
 /*
  * chardev_attach() - connect a front end; a mux takes several.
@@ -79,11 +88,39 @@ int chardev_take_fds(struct chardev_fe *fe, int *fds, int max);
 
 bool chardev_connected(const struct chardev_fe *fe);
 
-/* chardev_foreach() - for query-chardev: id, back end description as users see it, open state. */
+/* chardev_send_break() - give the front end a break, as if it came in (chardev-send-break). */
+void chardev_send_break(struct chardev *c);
+
+/* chardev_ringbuf_read() - take up to @max bytes out of a ringbuf; NULL with @err if @c is none.
+ * chardev_ringbuf_write() - add bytes; 0, or -EINVAL with @err. */
+GByteArray *chardev_ringbuf_read(struct chardev *c, size_t max, GError **err);
+int chardev_ringbuf_write(struct chardev *c, const void *buf, size_t len, GError **err);
+
+/* chardev_foreach() - for query-chardev: id, back end description as users see it, whether a
+ * front end is there (frontend-open). */
 void chardev_foreach(void (*fn)(const char *id, const char *filename, bool open, void *opaque),
 		     void *opaque);
 
-/* chardev_types_help() - one type a line, for -chardev help. */
+/* chardev_types() - the names of all types, NULL-terminated; free the array, not the names.
+ * chardev_types_help() - one type a line, for -chardev help. */
+const char **chardev_types(void);
 char *chardev_types_help(void);
+
+/* What the rest of the program does for character devices; set once at start-up. */
+struct chardev_hooks {
+	void (*quit)(int exit_code); /* the mux's escape x; testdev's q */
+	void (*commit)(void);        /* the mux's escape s */
+	int mux_escape;              /* -echr; 0: Ctrl-a (1) */
+	bool stdio_no_signal;        /* -nographic: stdio's default is signal=off */
+};
+void chardev_set_hooks(const struct chardev_hooks *hooks);
+
+/*
+ * chardev_cleanup() - at exit: flush what waits (for at most a second), remove socket files,
+ * restore the terminal.
+ *
+ * Context: main thread, machine lock held; no chardev is used afterwards.
+ */
+void chardev_cleanup(void);
 
 #endif

@@ -45,10 +45,10 @@ struct net_client {
 	void *opaque;            /* the owner's */
 	bool is_nic;
 	bool link_down;
-	u8 mac[6];               /* of a NIC: for announcements and "info network" */
-	GQueue queue;            /* frames that came for this client and wait; private */
+	u8 mac[6];    /* of a NIC: for announcements and "info network" */
+	GQueue queue; /* frames that came for this client and wait; private */
 	u64 queue_bytes;
-	bool delivering;         /* private: receive() is running */
+	bool delivering; /* private: receive() is running */
 };
 
 /*
@@ -92,14 +92,14 @@ int mac_parse(const char *text, u8 mac[6]);
 
 /* What -nic and -net nic ask the machine for. */
 struct nic_info {
-	char *model;   /* NULL: the machine's default; "virtio" means virtio-net on its bus */
-	char *netdev;  /* id of the back end or hub port; NULL: not connected */
-	char *name;    /* id for the device; NULL */
-	char *addr;    /* addr= (PCI); NULL */
+	char *model;  /* NULL: the machine's default; "virtio" means virtio-net on its bus */
+	char *netdev; /* id of the back end or hub port; NULL: not connected */
+	char *name;   /* id for the device; NULL */
+	char *addr;   /* addr= (PCI); NULL */
 	u8 mac[6];
 	bool has_mac;
-	s64 nvectors;  /* -1: not given */
-	bool claimed;  /* set by the machine when a device was made */
+	s64 nvectors; /* -1: not given */
+	bool claimed; /* set by the machine when a device was made */
 };
 GPtrArray *net_nics(void); /* of struct nic_info *, in the order given; owned by net/ */
 
@@ -125,7 +125,7 @@ int net_legacy_option(JsonObject *opts, GError **err);
  */
 int net_options_done(bool defaults, GError **err);
 
-struct net_client *net_find(const char *name); /* back ends and NICs */
+struct net_client *net_find(const char *name);             /* back ends and NICs */
 int net_set_link(const char *name, bool up, GError **err); /* set_link; both ends */
 void net_foreach(void (*fn)(struct net_client *nc, void *opaque), void *opaque);
 char *net_types_help(void);   /* -netdev help */
