@@ -105,6 +105,22 @@ class Machine:
         pages = int(last.group(1)) - int(first.group(1))
         return pages * 4096e9 / (int(last.group(2)) - int(first.group(2)))
 
+    def vcpu_seconds(self):
+        """CPU time that the vCPU threads have used."""
+        total = 0
+        for cpu in self.qmp.cmd('query-cpus-fast'):
+            path = '/proc/%d/task/%d/schedstat' % (self.pid, cpu['thread-id'])
+            total += int(pathlib.Path(path).read_text('ascii').split()[0])
+        return total / 1e9
+
+    def write_speed(self, seconds=0.3):
+        """Pages that the writer touches a second of CPU time, so that load does not matter."""
+        pattern = r'STAT pass=\d+ written=(\d+) '
+        pages, used = int(self.serial.command('s', pattern).group(1)), self.vcpu_seconds()
+        time.sleep(seconds)
+        pages = int(self.serial.command('s', pattern).group(1)) - pages
+        return pages / (self.vcpu_seconds() - used)
+
     def ram_hash(self):
         """SHA-256 of all RAM below 3 GiB; only meaningful while the machine is stopped."""
         path = self._path('ram')

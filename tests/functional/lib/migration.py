@@ -3,7 +3,7 @@
 import time
 
 # States that a migration does not leave by itself.
-FINAL = ('completed', 'failed', 'cancelled', 'none')
+ENDED = ('completed', 'failed', 'cancelled')
 
 
 def set_capabilities(machine, **caps):
@@ -22,13 +22,18 @@ def status(machine):
     return machine.qmp.cmd('query-migrate').get('status', 'none')
 
 
-def wait(machine, wanted=FINAL, timeout=60, interval=0.02):
-    """Wait until the migration has one of the wanted states; returns the last query-migrate."""
+def wait(machine, wanted=ENDED, timeout=60, interval=0.02):
+    """Wait until the migration has one of the wanted states; returns the last query-migrate.
+
+    Raises at once if it ends in another state.
+    """
     deadline = time.monotonic() + timeout
     while True:
         info = machine.qmp.cmd('query-migrate')
         if info.get('status', 'none') in wanted:
             return info
+        if info.get('status', 'none') in ENDED:
+            raise AssertionError('migration of %s ended as %s' % (machine.name, info))
         if time.monotonic() > deadline:
             raise TimeoutError('migration of %s is %s after %g s: %s' % (
                 machine.name, info.get('status'), timeout, info))
