@@ -66,7 +66,7 @@ static inline void recorder_free(struct recorder *r)
 }
 
 /* Runs the main loop until @cond; fails after three seconds. */
-static gboolean tick(gpointer unused)
+static inline gboolean tick(gpointer unused)
 {
 	return G_SOURCE_CONTINUE;
 }
