@@ -10,9 +10,9 @@ static JsonNode *write_int(const struct qapi_type *type, const void *slot)
 	s64 value = 0;
 
 	switch (type->size) {
-	case 1: value = type->is_signed ? *(const s8 *)slot : *(const u8 *)slot; break;
-	case 2: value = type->is_signed ? *(const s16 *)slot : *(const u16 *)slot; break;
-	case 4: value = type->is_signed ? *(const s32 *)slot : *(const u32 *)slot; break;
+	case 1: value = type->is_signed ? *(const s8 *)slot : (s64) * (const u8 *)slot; break;
+	case 2: value = type->is_signed ? *(const s16 *)slot : (s64) * (const u16 *)slot; break;
+	case 4: value = type->is_signed ? *(const s32 *)slot : (s64) * (const u32 *)slot; break;
 	case 8: value = *(const s64 *)slot; break;
 	}
 
@@ -34,8 +34,7 @@ static JsonNode *write_list(const struct qapi_type *type, const void *list)
 		const GPtrArray *pointers = list;
 
 		for (unsigned i = 0; i < pointers->len; i++)
-			json_array_add_element(out,
-					       qapi_value_write(element, &pointers->pdata[i]));
+			json_array_add_element(out, qapi_value_write(element, &pointers->pdata[i]));
 	} else if (list) {
 		const GArray *scalars = list;
 
@@ -95,21 +94,16 @@ JsonNode *qapi_value_write(const struct qapi_type *type, const void *slot)
 	const char *value;
 
 	switch (type->kind) {
-	case QAPI_KIND_NULL:
-		return json_node_new(JSON_NODE_NULL);
-	case QAPI_KIND_BOOL:
-		return json_node_init_boolean(json_node_alloc(), *(const bool *)slot);
-	case QAPI_KIND_INT:
-		return write_int(type, slot);
+	case QAPI_KIND_NULL: return json_node_new(JSON_NODE_NULL);
+	case QAPI_KIND_BOOL: return json_node_init_boolean(json_node_alloc(), *(const bool *)slot);
+	case QAPI_KIND_INT: return write_int(type, slot);
 	case QAPI_KIND_NUMBER:
 		return json_node_init_double(json_node_alloc(), *(const double *)slot);
 	case QAPI_KIND_ENUM:
 		return json_node_init_string(json_node_alloc(),
 					     type->values[*(const unsigned *)slot]);
-	case QAPI_KIND_LIST:
-		return write_list(type, *(void *const *)slot);
-	default:
-		break;
+	case QAPI_KIND_LIST: return write_list(type, *(void *const *)slot);
+	default: break;
 	}
 
 	value = *(const char *const *)slot;
@@ -125,8 +119,7 @@ JsonNode *qapi_value_write(const struct qapi_type *type, const void *slot)
 	return write_struct(type, value);
 }
 
-void qapi_event_emit(struct qapi_event_sink *sink, const struct qapi_event *event,
-		     const void *data)
+void qapi_event_emit(struct qapi_event_sink *sink, const struct qapi_event *event, const void *data)
 {
 	g_autoptr(JsonObject) object = NULL;
 
@@ -147,8 +140,8 @@ static int compare_name(const void *name, const void *command)
 const struct qapi_command *qapi_command_find(const struct qapi_interface *interface,
 					     const char *name)
 {
-	return bsearch(name, interface->commands, interface->ncommands,
-		       sizeof(struct qapi_command), compare_name);
+	return bsearch(name, interface->commands, interface->ncommands, sizeof(struct qapi_command),
+		       compare_name);
 }
 
 bool qapi_command_finish(const struct qapi_type *type, void *slot, GError *failed, JsonNode **ret,
