@@ -41,7 +41,7 @@ struct accel_ops {
 	/* vcpu_create(): prepare @cpu and start its thread, halted until vm_start(). */
 	int (*vcpu_create)(struct accel *a, struct vcpu *cpu, GError **err);
 	void (*vcpu_destroy)(struct accel *a, struct vcpu *cpu);
-	/* vcpu_kick(): make the vCPU leave guest code soon. Any thread. */
+	/* vcpu_kick(): make the vCPU leave guest code soon. Any thread, takes no locks. */
 	void (*vcpu_kick)(struct accel *a, struct vcpu *cpu);
 	/* Bring registers into / push them out of cpu->arch; VM stopped or on the vCPU's thread. */
 	int (*vcpu_get_state)(struct accel *a, struct vcpu *cpu, GError **err);
@@ -49,6 +49,12 @@ struct accel_ops {
 
 	/* Interrupt lines and fast notification; NULL where the accelerator has none. */
 	void (*gsi_set)(struct accel *a, unsigned gsi, bool level);
+	/* Message-signalled interrupts: send one now; or a route (a gsi for irqfd_add()) to one.
+	 * Return: 0, a gsi, or -errno. */
+	int (*msi_send)(struct accel *a, u64 addr, u32 data);
+	int (*msi_route_add)(struct accel *a, u64 addr, u32 data);
+	int (*msi_route_change)(struct accel *a, unsigned gsi, u64 addr, u32 data);
+	void (*msi_route_del)(struct accel *a, unsigned gsi);
 	int (*irqfd_add)(struct accel *a, unsigned gsi, int fd);
 	int (*irqfd_del)(struct accel *a, unsigned gsi, int fd);
 	/* ioeventfd: a guest write of @size bytes (and of value @match unless @any) at @addr only
@@ -65,5 +71,8 @@ struct accel {
 	struct vm *vm;
 	bool irqchip;    /* interrupt controllers live in the kernel */
 };
+
+extern const struct accel_ops kvm_accel_ops;
+extern const struct accel_ops qtest_accel_ops;
 
 #endif

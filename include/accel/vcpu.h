@@ -20,14 +20,19 @@ struct vcpu {
 	GThread *thread;
 	pid_t tid;           /* host thread id, for query-cpus-fast */
 
-	/* Stop protocol, guarded by vm's cpu lock (accel/vcpu-control.c). */
+	/* Stop protocol, written under vm->cpu_lock (accel/vcpu-control.c). */
 	bool stop_requested; /* atomic; checked at every exit */
 	bool stopped;        /* parked; no guest code runs */
-	bool unplugged;      /* thread must end */
+	bool unplugged;      /* atomic; thread must end */
 	bool halted;         /* waits for an interrupt; accelerators without kernel help */
 
 	/* Share of time the vCPU must sleep, 0..99 %; atomic; set by convergence control. */
 	u32 throttle_pct;
+	s64 throttle_until_us; /* atomic; monotonic; sleeps until then */
+	s64 throttle_next_us;  /* of the throttle thread */
+
+	/* Pages this vCPU wrote, as its dirty ring told; atomic; 0 without a ring. */
+	u64 ring_pages;
 };
 
 /* The architecture of a vCPU: one const table per target. Accelerators reach a CPU only here. */
@@ -44,9 +49,34 @@ struct cpu_ops {
 	/* kvm_exit() - an exit that accel/kvm does not know. Return 0 handled, -errno fatal. */
 	int (*kvm_exit)(struct vcpu *cpu, struct kvm_run *run);
 
+	/* describe() - registers in cpu->arch as text, for "info registers" and error reports. Free
+	 * with g_free(). NULL: none. */
+	char *(*describe)(struct vcpu *cpu);
+
 	/* TCG: run until cpu->stop_requested or an event; see accel/tcg. */
 	int (*tcg_exec)(struct vcpu *cpu);
 };
+
+/*
+ * vcpu_create() - add a vCPU to the VM; it is parked until vm_start().
+ * @arch: architectural state for @ops, owned by the caller until vcpu_destroy() returned.
+ *
+ * Return: the vCPU, in vm->cpus[]; its index is its place there. NULL with @err.
+ * Context: main thread, machine lock held, accelerator attached.
+ */
+struct vcpu *vcpu_create(struct vm *vm, const struct cpu_ops *ops, void *arch, GError **err);
+
+/* vcpu_destroy() - end the thread of the last vCPU and free it. Main thread, machine lock held
+ * (dropped while waiting). */
+void vcpu_destroy(struct vcpu *cpu);
+
+/* vcpu_reset() - power-on state, also in the accelerator. Machine lock held, vCPU parked. */
+int vcpu_reset(struct vcpu *cpu, GError **err);
+
+/* vcpu_get_state(), vcpu_put_state() - bring registers into cpu->arch, or push them out of it.
+ * vCPU parked, or on its own thread. Return: 0 or -errno with @err. */
+int vcpu_get_state(struct vcpu *cpu, GError **err);
+int vcpu_put_state(struct vcpu *cpu, GError **err);
 
 /* vcpu_stop_all(), vcpu_resume_all() - used by the run state. Machine lock held (dropped while
  * waiting); on return of vcpu_stop_all() every vCPU is parked. */
@@ -57,7 +87,20 @@ void vcpu_resume_all(struct vm *vm);
  * Return: false when the thread must end. */
 bool vcpu_wait_runnable(struct vcpu *cpu);
 
-/* vcpu_throttle_set() - all vCPUs sleep @pct % of the time (0: off). Any thread. */
+/*
+ * vcpu_park_self() - if the calling thread is a vCPU's, ask it to park at its next exit.
+ *
+ * For what must not go on until the main thread has acted (reset, fatal errors); whoever acts
+ * resumes it with vcpu_resume_all() or vm_start(). No effect on other threads.
+ */
+void vcpu_park_self(void);
+
+/* vcpu_thread_init() - what every vCPU thread does first: name, signal mask, thread id. */
+void vcpu_thread_init(struct vcpu *cpu);
+
+/* vcpu_throttle_set(), vcpu_throttle_set_one() - vCPUs sleep @pct % of the time, 0 (off)..99.
+ * Any thread. */
 void vcpu_throttle_set(struct vm *vm, unsigned pct);
+void vcpu_throttle_set_one(struct vcpu *cpu, unsigned pct);
 
 #endif

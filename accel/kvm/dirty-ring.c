@@ -1,0 +1,500 @@
+/*
+ * accel/kvm/dirty-ring.c - dirty tracking by KVM's per-vCPU rings.
+ *
+ * Source: Linux Documentation/virt/kvm/api.rst, KVM_CAP_DIRTY_LOG_RING and KVM_RESET_DIRTY_RINGS;
+ * include/uapi/linux/kvm.h, struct kvm_dirty_gfn.
+ *
+ * The kernel pushes an entry when a protected page is written and lets the page be written from
+ * then on. We harvest entries in order into the dirty maps and mark them; KVM_RESET_DIRTY_RINGS
+ * re-protects the pages of marked entries and frees them. Harvest and reset are one step under
+ * ring_lock, and clear(), which a client calls before it reads pages, waits for that lock: so no
+ * page is read between its harvest and its re-protection ("take, then clear, then copy").
+ *
+ * Rings are harvested when a client syncs, when a vCPU finds its ring full, and before that by a
+ * reaper, which sleeps until it expects the fullest ring to be half full.
+ *
+ * Overflow. A kernel must make room for entries that come after it has noticed that the ring is
+ * full, but some push more than that and overwrite unharvested entries. Then pages are lost, and
+ * the kernel counts more entries in use than there are: after a reset the excess stays between
+ * the kernel's reset index and its push index as a gap of entries that were never handed out, so
+ * that nothing is found at our fetch index, and the ring is full for ever. See repair().
+ */
+#include "accel/kvm/kvm.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/timer.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What the kernel may keep free when it calls a ring full: 64 entries, and the 512 of a hardware
+ * buffer (KVM_DIRTY_RING_RSVD_ENTRIES, PML; Linux virt/kvm, arch/x86). */
+#define RING_RESERVED 576
+
+#define REAPER_MIN_US 1000
+#define REAPER_MAX_US 500000
+
+/* A reset that fails this often in a row at ring-full exits stops the VM. */
+#define RESET_TRIES   100
+#define RESET_WAIT_US 1000
+
+static struct kvm_dirty_gfn *entry_at(const struct kvm_ring *ring, u32 pos)
+{
+	return &ring->gfns[pos & (ring->entries - 1)];
+}
+
+static u32 flags_of(const struct kvm_ring *ring, u32 pos)
+{
+	return __atomic_load_n(&entry_at(ring, pos)->flags, __ATOMIC_ACQUIRE);
+}
+
+static void mark_harvested(struct kvm_ring *ring, u32 pos)
+{
+	__atomic_store_n(&entry_at(ring, pos)->flags, KVM_DIRTY_GFN_F_RESET, __ATOMIC_RELEASE);
+}
+
+int kvm_ring_enable(struct kvm_accel *kvm, u64 entries, GError **err)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_DIRTY_LOG_RING_ACQ_REL,
+		.args = { entries * sizeof(struct kvm_dirty_gfn) },
+	};
+	u64 max = kvm_check_extension(&kvm->base, cap.cap);
+	int ret;
+
+#if defined(__x86_64__)
+	/* The older capability promises the same order only where the hardware does. */
+	if (!max) {
+		cap.cap = KVM_CAP_DIRTY_LOG_RING;
+		max = kvm_check_extension(&kvm->base, cap.cap);
+	}
+#endif
+	if (!max) {
+		g_set_error(err, MACHINE_ERROR, ERROR_KVM_MISSING_CAP,
+			    "dirty-ring-size=%" PRIu64 ": the kernel has no dirty ring", entries);
+		return -ENOTSUP;
+	}
+	if (cap.args[0] > max) {
+		error_set(err, "dirty-ring-size=%" PRIu64 ": the kernel allows %" PRIu64, entries,
+			  max / sizeof(struct kvm_dirty_gfn));
+		return -EINVAL;
+	}
+	ret = kvm_vm_ioctl(kvm, KVM_ENABLE_CAP, &cap);
+	if (ret < 0)
+		error_set_errno(err, -ret, "KVM_ENABLE_CAP of a dirty ring of %" PRIu64 " entries",
+				entries);
+	return ret;
+}
+
+int kvm_ring_map(struct kvm_vcpu *kv, GError **err)
+{
+	u32 entries = kv->kvm->opt.ring_entries;
+	off_t offset = (off_t)KVM_DIRTY_LOG_PAGE_OFFSET * sysconf(_SC_PAGESIZE);
+	void *p;
+	int ret;
+
+	if (!entries)
+		return 0;
+	p = mmap(NULL, entries * sizeof(struct kvm_dirty_gfn), PROT_READ | PROT_WRITE, MAP_SHARED,
+		 kv->fd, offset);
+	if (p == MAP_FAILED) {
+		ret = -errno;
+		error_set_errno(err, -ret, "cannot map the dirty ring of vCPU %d", kv->cpu->index);
+		return ret;
+	}
+	kv->ring = (struct kvm_ring){ .gfns = p, .entries = entries };
+	return 0;
+}
+
+void kvm_ring_unmap(struct kvm_vcpu *kv)
+{
+	if (kv->ring.gfns)
+		munmap(kv->ring.gfns, kv->ring.entries * sizeof(struct kvm_dirty_gfn));
+	kv->ring.gfns = NULL;
+}
+
+/* ring_lock and slots_lock held. */
+static void harvest_entry(struct kvm_accel *kvm, struct kvm_ring *ring, u32 pos)
+{
+	const struct kvm_dirty_gfn *e = entry_at(ring, pos);
+	const struct kvm_slot *s = kvm_slot_find(kvm, e->slot & 0xffff);
+
+	if (s && e->offset < s->npages)
+		dirty_map_set(&s->block->dirty, s->block_page + e->offset, 1, DIRTY_ALL);
+	mark_harvested(ring, pos);
+}
+
+/* In order, up to what the kernel can have pushed without overflow. ring_lock and slots_lock held.
+ * Return: entries harvested. */
+static u32 harvest(struct kvm_vcpu *kv)
+{
+	struct kvm_ring *ring = &kv->ring;
+	u32 n = 0;
+
+	while (ring->fetch - ring->reset < ring->entries &&
+	       flags_of(ring, ring->fetch) & KVM_DIRTY_GFN_F_DIRTY) {
+		harvest_entry(kv->kvm, ring, ring->fetch);
+		__atomic_store_n(&ring->fetch, ring->fetch + 1, __ATOMIC_RELAXED);
+		n++;
+	}
+	__atomic_fetch_add(&kv->cpu->ring_pages, n, __ATOMIC_RELAXED);
+	stat_add(kv->kvm, pages_reported, n);
+	return n;
+}
+
+/* Re-protects the pages of harvested entries. ring_lock held. */
+static int reset_rings(struct kvm_accel *kvm)
+{
+	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
+	int ret;
+
+	do
+		ret = kvm_vm_ioctl(kvm, KVM_RESET_DIRTY_RINGS, NULL);
+	while (ret == -EINTR);
+	stat_add(kvm, reset_calls, 1);
+	stat_add(kvm, reset_ns, clock_ns(CLOCK_TYPE_REALTIME) - start);
+	return MIN(ret, 0);
+}
+
+/* After a reset: whether the kernel has passed all that we harvested. */
+static bool note_reset(struct kvm_accel *kvm, struct kvm_ring *ring)
+{
+	if (ring->fetch != ring->reset &&
+	    flags_of(ring, ring->fetch - 1) == KVM_DIRTY_GFN_F_RESET)
+		return false;
+	stat_add(kvm, reset_entries, ring->fetch - ring->reset);
+	ring->reset = ring->fetch;
+	return true;
+}
+
+/* Whether entries were pushed behind one that was not. A ring that is being filled never shows
+ * that: it is looked at again from the front. */
+static bool has_gap(const struct kvm_ring *ring)
+{
+	for (u32 i = 1; i < ring->entries; i++) {
+		if (!(flags_of(ring, ring->fetch + i) & KVM_DIRTY_GFN_F_DIRTY))
+			continue;
+		return !(flags_of(ring, ring->fetch) & KVM_DIRTY_GFN_F_DIRTY);
+	}
+	return false;
+}
+
+/*
+ * Brings our indices and the kernel's together again. vCPUs are paused, ring_lock and slots_lock
+ * are held. Whatever is dirty anywhere in the ring is harvested. Entries between the kernel's reset
+ * index and the first harvested one are a gap: the kernel has pushed beyond them, so handing them
+ * back cannot carry its reset index past its push index. If nothing at all is dirty though the
+ * kernel calls the ring full, at least entries - RING_RESERVED are in use.
+ */
+static int repair_indices(struct kvm_vcpu *kv, bool full)
+{
+	struct kvm_ring *ring = &kv->ring;
+	u32 gap = 0, n = 0;
+	int ret;
+
+	for (u32 i = 0; i < ring->entries; i++)
+		if (flags_of(ring, ring->reset + i) & KVM_DIRTY_GFN_F_DIRTY)
+			harvest_entry(kv->kvm, ring, ring->reset + i);
+	while (gap < ring->entries && flags_of(ring, ring->reset + gap) != KVM_DIRTY_GFN_F_RESET)
+		gap++;
+	if (gap == ring->entries)
+		gap = full && ring->entries > RING_RESERVED ? ring->entries - RING_RESERVED : 0;
+	for (u32 i = 0; i < gap; i++)
+		mark_harvested(ring, ring->reset + i);
+	while (n < ring->entries && flags_of(ring, ring->reset + n) == KVM_DIRTY_GFN_F_RESET)
+		n++;
+	ret = reset_rings(kv->kvm);
+	if (!ret) {
+		ring->reset += n;
+		__atomic_store_n(&ring->fetch, ring->reset, __ATOMIC_RELAXED);
+	}
+	return ret;
+}
+
+/*
+ * Pages of overwritten entries are unknown, and may be written without any further entry. So every
+ * logged slot is protected anew, by turning its log off and on, and all of it counts as written.
+ * vCPUs are paused.
+ */
+static int rearm_everything(struct kvm_accel *kvm, GError **err)
+{
+	int ret = 0;
+
+	g_rw_lock_writer_lock(&kvm->slots_lock);
+	for (unsigned i = 0; i < kvm->slots->len; i++) {
+		struct kvm_slot *s = g_ptr_array_index(kvm->slots, i);
+
+		if (!s->logging)
+			continue;
+		if (!ret)
+			ret = kvm_slot_set(kvm, s, s->npages, false, err);
+		if (!ret)
+			ret = kvm_slot_set(kvm, s, s->npages, true, err);
+		dirty_map_set(&s->block->dirty, s->block_page, s->npages, DIRTY_ALL);
+	}
+	g_rw_lock_writer_unlock(&kvm->slots_lock);
+	return ret;
+}
+
+/* ring_lock held, slots_lock not. @full: at a ring-full exit of this vCPU that found nothing. */
+static int repair(struct kvm_vcpu *kv, bool full, GError **err)
+{
+	struct kvm_accel *kvm = kv->kvm;
+	struct kvm_ring *ring = &kv->ring;
+	bool overflow = ring->fetch - ring->reset == ring->entries;
+	/* What a known overflow left behind has been accounted for. */
+	bool lost = overflow || !ring->excess;
+	int ret;
+
+	kvm_pause(kvm);
+	g_rw_lock_reader_lock(&kvm->slots_lock);
+	ret = repair_indices(kv, full);
+	g_rw_lock_reader_unlock(&kvm->slots_lock);
+	if (ret)
+		error_set_errno(err, -ret, "KVM_RESET_DIRTY_RINGS");
+	if (!ret && lost && kvm->logging)
+		ret = rearm_everything(kvm, err);
+	kvm_unpause(kvm);
+	ring->excess = overflow;
+	if (lost) {
+		stat_add(kvm, ring_overflows, 1);
+		log_warn_once("this kernel overflows dirty rings of %u entries; what is lost counts "
+			      "as written, which is slow: dirty-tracking=log suits this host better",
+			      ring->entries);
+	}
+	return ret;
+}
+
+/* Harvests the rings of vCPUs @first.. (all: n of them), resets, repairs. ring_lock held. */
+static int harvest_and_reset(struct kvm_accel *kvm, int first, int n, bool full, GError **err)
+{
+	u32 found = 0;
+	int ret;
+
+	g_rw_lock_reader_lock(&kvm->slots_lock);
+	for (int i = first; i < first + n; i++)
+		found += harvest(kvm->vcpus[i]);
+	g_rw_lock_reader_unlock(&kvm->slots_lock);
+	if (!found && !full)
+		ret = 0;
+	else
+		ret = reset_rings(kvm);
+	if (ret) {
+		error_set_errno(err, -ret, "KVM_RESET_DIRTY_RINGS");
+		return ret;
+	}
+	for (int i = first; i < first + n && !ret; i++) {
+		struct kvm_vcpu *kv = kvm->vcpus[i];
+		bool wrapped = kv->ring.fetch - kv->ring.reset == kv->ring.entries;
+
+		if (wrapped || (full && !found) || !note_reset(kvm, &kv->ring) ||
+		    (kv->ring.excess && has_gap(&kv->ring)))
+			ret = repair(kv, full, err);
+	}
+	return ret;
+}
+
+int kvm_ring_sync_all(struct kvm_accel *kvm, GError **err)
+{
+	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
+	int ret;
+
+	/* What a vCPU has written may still be in a hardware buffer until it leaves the guest. */
+	kvm_flush_vcpus(kvm);
+	g_mutex_lock(&kvm->ring_lock);
+	ret = harvest_and_reset(kvm, 0, kvm->nvcpus, false, err);
+	if (!ret && kvm->ring_errno) {
+		error_set_errno(err, kvm->ring_errno, "KVM_RESET_DIRTY_RINGS at a ring-full exit");
+		ret = -kvm->ring_errno;
+		kvm->ring_errno = 0;
+	}
+	g_mutex_unlock(&kvm->ring_lock);
+	stat_add(kvm, syncs, 1);
+	stat_add(kvm, sync_ns, clock_ns(CLOCK_TYPE_REALTIME) - start);
+	return ret;
+}
+
+/*
+ * A reset that fails is the migration's error, told at its next sync, not the guest's: it is tried
+ * again. Only where that does not help either can the guest not go on.
+ */
+int kvm_ring_full(struct kvm_vcpu *kv, GError **err)
+{
+	struct kvm_accel *kvm = kv->kvm;
+	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
+	int ret;
+
+	g_mutex_lock(&kvm->ring_lock);
+	ret = harvest_and_reset(kvm, kv->cpu->index, 1, true, err);
+	if (ret)
+		kvm->ring_errno = -ret;
+	g_mutex_unlock(&kvm->ring_lock);
+	stat_add(kvm, ring_full_exits, 1);
+	kv->reset_failures = ret ? kv->reset_failures + 1 : 0;
+	if (ret && kv->reset_failures < RESET_TRIES) {
+		g_clear_error(err);
+		g_usleep(RESET_WAIT_US);
+		ret = 0;
+	}
+	stat_add(kvm, ring_full_ns, clock_ns(CLOCK_TYPE_REALTIME) - start);
+	return ret;
+}
+
+/* Entries that wait to be harvested; they are contiguous from the fetch index. */
+static u32 ring_fill(const struct kvm_ring *ring)
+{
+	u32 fetch = __atomic_load_n(&ring->fetch, __ATOMIC_RELAXED);
+	u32 lo = 0, hi = ring->entries;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (flags_of(ring, fetch + mid) & KVM_DIRTY_GFN_F_DIRTY)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void wake_reaper(struct kvm_accel *kvm)
+{
+	if (__atomic_exchange_n(&kvm->reaper_wanted, true, __ATOMIC_SEQ_CST))
+		return;
+	g_mutex_lock(&kvm->reaper_lock);
+	g_cond_signal(&kvm->reaper_cond);
+	g_mutex_unlock(&kvm->reaper_lock);
+}
+
+void kvm_ring_check(struct kvm_vcpu *kv)
+{
+	u32 fetch = __atomic_load_n(&kv->ring.fetch, __ATOMIC_RELAXED);
+
+	if (flags_of(&kv->ring, fetch + kv->ring.entries / 2) & KVM_DIRTY_GFN_F_DIRTY)
+		wake_reaper(kv->kvm);
+}
+
+/* Reaps if a ring is half full. Return: microseconds until one may be, at the rate seen in the
+ * last @elapsed_us. */
+static s64 reap(struct kvm_accel *kvm, s64 elapsed_us, s64 slept_us)
+{
+	u32 limit = kvm->opt.ring_entries / 2, fill = 0;
+	s64 next = REAPER_MAX_US;
+
+	g_mutex_lock(&kvm->ring_lock);
+	for (int i = 0; i < kvm->nvcpus; i++)
+		fill = MAX(fill, ring_fill(&kvm->vcpus[i]->ring));
+	if (fill >= limit) {
+		g_autoptr(GError) err = NULL;
+		int ret = harvest_and_reset(kvm, 0, kvm->nvcpus, false, &err);
+
+		if (ret)
+			kvm->ring_errno = -ret;
+	}
+	g_mutex_unlock(&kvm->ring_lock);
+	if (fill >= limit)
+		next = elapsed_us * limit / fill;
+	else if (fill)
+		next = elapsed_us * (limit - fill) / fill;
+	else
+		next = slept_us * 2;
+	return CLAMP(next, REAPER_MIN_US, REAPER_MAX_US);
+}
+
+static gpointer reaper_thread(gpointer opaque)
+{
+	struct kvm_accel *kvm = opaque;
+	s64 last = g_get_monotonic_time(), sleep = REAPER_MIN_US;
+
+	g_mutex_lock(&kvm->reaper_lock);
+	while (!kvm->reaper_quit) {
+		s64 now;
+
+		if (!__atomic_load_n(&kvm->logging, __ATOMIC_RELAXED)) {
+			g_cond_wait(&kvm->reaper_cond, &kvm->reaper_lock);
+			last = g_get_monotonic_time();
+			sleep = REAPER_MIN_US;
+			continue;
+		}
+		if (!__atomic_load_n(&kvm->reaper_wanted, __ATOMIC_SEQ_CST))
+			g_cond_wait_until(&kvm->reaper_cond, &kvm->reaper_lock,
+					  g_get_monotonic_time() + sleep);
+		__atomic_store_n(&kvm->reaper_wanted, false, __ATOMIC_SEQ_CST);
+		g_mutex_unlock(&kvm->reaper_lock);
+		now = g_get_monotonic_time();
+		sleep = reap(kvm, now - last, sleep);
+		last = now;
+		g_mutex_lock(&kvm->reaper_lock);
+	}
+	g_mutex_unlock(&kvm->reaper_lock);
+	return NULL;
+}
+
+/* Entries from before the log was off, or just until it was. */
+static void drain(struct kvm_accel *kvm)
+{
+	g_mutex_lock(&kvm->ring_lock);
+	harvest_and_reset(kvm, 0, kvm->nvcpus, false, NULL);
+	kvm->ring_errno = 0;
+	g_mutex_unlock(&kvm->ring_lock);
+}
+
+static int ring_start(void *backend, struct ramblock *block, bool *all_dirty, GError **err)
+{
+	struct kvm_accel *kvm = backend;
+	int ret;
+
+	drain(kvm);
+	ret = kvm_log_start(kvm, block, all_dirty, err);
+	if (ret)
+		return ret;
+	g_mutex_lock(&kvm->reaper_lock);
+	if (!kvm->reaper)
+		kvm->reaper = g_thread_new("ring reaper", reaper_thread, kvm);
+	g_cond_signal(&kvm->reaper_cond);
+	g_mutex_unlock(&kvm->reaper_lock);
+	return 0;
+}
+
+static void ring_stop(void *backend, struct ramblock *block)
+{
+	kvm_log_stop(backend, block);
+	drain(backend);
+}
+
+static int ring_sync(void *backend, struct ramblock *block, GError **err)
+{
+	return kvm_ring_sync_all(backend, err);
+}
+
+static int ring_clear(void *backend, struct ramblock *block, u64 first, u64 n, const u64 *bits,
+		      GError **err)
+{
+	struct kvm_accel *kvm = backend;
+
+	/* Pages that the caller took come from a harvest; its reset is over once we get the lock. */
+	g_mutex_lock(&kvm->ring_lock);
+	g_mutex_unlock(&kvm->ring_lock);
+	return 0;
+}
+
+void kvm_ring_finish(struct kvm_accel *kvm)
+{
+	if (!kvm->reaper)
+		return;
+	g_mutex_lock(&kvm->reaper_lock);
+	kvm->reaper_quit = true;
+	g_cond_signal(&kvm->reaper_cond);
+	g_mutex_unlock(&kvm->reaper_lock);
+	g_thread_join(kvm->reaper);
+}
+
+const struct dirty_log_ops kvm_ring_ops = {
+	.name = "kvm-ring",
+	.start = ring_start,
+	.stop = ring_stop,
+	.sync = ring_sync,
+	.clear = ring_clear,
+	.stats = kvm_log_stats,
+	.mode = kvm_log_mode,
+};
