@@ -103,9 +103,9 @@ static int stop_stage(enum run_state state)
 {
 	switch (state) {
 	case RUN_STATE_FINISH_MIGRATE: return 1;
-	case RUN_STATE_POSTMIGRATE:    return 2;
-	case RUN_STATE_SHUTDOWN:       return 3;
-	default:                       return 0;
+	case RUN_STATE_POSTMIGRATE: return 2;
+	case RUN_STATE_SHUTDOWN: return 3;
+	default: return 0;
 	}
 }
 
@@ -134,7 +134,7 @@ void vm_stop(struct vm *vm, enum run_state state)
 struct request {
 	struct vm *vm;
 	void (*run)(struct request *r);
-	int bit;                   /* in vm->requests_pending; 0: every request counts */
+	int bit; /* in vm->requests_pending; 0: every request counts */
 	enum run_state state;
 	enum shutdown_cause cause;
 	int exit_code;
@@ -157,7 +157,8 @@ static void request_arrived(void *opaque)
 static void request(struct vm *vm, struct request req)
 {
 	vcpu_park_self();
-	if (req.bit && __atomic_fetch_or(&vm->requests_pending, req.bit, __ATOMIC_SEQ_CST) & req.bit)
+	if (req.bit &&
+	    __atomic_fetch_or(&vm->requests_pending, req.bit, __ATOMIC_SEQ_CST) & req.bit)
 		return;
 	g_atomic_ref_count_inc(&vm->refs);
 	req.vm = vm;
@@ -191,8 +192,10 @@ static void run_shutdown(struct request *r)
 
 void vm_request_shutdown_code(struct vm *vm, enum shutdown_cause cause, int exit_code)
 {
-	request(vm, (struct request){
-		.run = run_shutdown, .bit = 1 << 0, .cause = cause, .exit_code = exit_code });
+	request(vm, (struct request){ .run = run_shutdown,
+				      .bit = 1 << 0,
+				      .cause = cause,
+				      .exit_code = exit_code });
 }
 
 void vm_request_shutdown(struct vm *vm, enum shutdown_cause cause)

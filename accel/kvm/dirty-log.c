@@ -100,7 +100,8 @@ int kvm_log_slot_sync(struct kvm_accel *kvm, const struct kvm_slot *slot, GError
 	stat_add(kvm, get_calls, 1);
 	stat_add(kvm, get_ns, clock_ns(CLOCK_TYPE_REALTIME) - start);
 	if (ret < 0) {
-		error_set_errno(err, -ret, "KVM_GET_DIRTY_LOG slot %u (0x%" PRIx64 ", %" PRIu64
+		error_set_errno(err, -ret,
+				"KVM_GET_DIRTY_LOG slot %u (0x%" PRIx64 ", %" PRIu64
 				" pages of '%s')",
 				slot->id, slot->gpa, slot->npages, slot->block->id);
 		return ret;
@@ -183,7 +184,8 @@ static int clear_call(struct kvm_accel *kvm, const struct kvm_slot *slot, u64 fi
 	note_max(&kvm->stats.clear_max_ns, ns);
 	adapt_batch(kvm, npages, ns);
 	if (ret < 0)
-		error_set_errno(err, -ret, "KVM_CLEAR_DIRTY_LOG slot %u (pages %" PRIu64 " to %" PRIu64
+		error_set_errno(err, -ret,
+				"KVM_CLEAR_DIRTY_LOG slot %u (pages %" PRIu64 " to %" PRIu64
 				" at 0x%" PRIx64 ", '%s')",
 				slot->id, first, first + npages - 1, slot->gpa, slot->block->id);
 	return ret;

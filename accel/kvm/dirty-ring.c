@@ -159,8 +159,7 @@ static int reset_rings(struct kvm_accel *kvm)
 /* After a reset: whether the kernel has passed all that we harvested. */
 static bool note_reset(struct kvm_accel *kvm, struct kvm_ring *ring)
 {
-	if (ring->fetch != ring->reset &&
-	    flags_of(ring, ring->fetch - 1) == KVM_DIRTY_GFN_F_RESET)
+	if (ring->fetch != ring->reset && flags_of(ring, ring->fetch - 1) == KVM_DIRTY_GFN_F_RESET)
 		return false;
 	stat_add(kvm, reset_entries, ring->fetch - ring->reset);
 	ring->reset = ring->fetch;
@@ -258,9 +257,10 @@ static int repair(struct kvm_vcpu *kv, bool full, GError **err)
 	ring->excess = overflow;
 	if (lost) {
 		stat_add(kvm, ring_overflows, 1);
-		log_warn_once("this kernel overflows dirty rings of %u entries; what is lost counts "
-			      "as written, which is slow: dirty-tracking=log suits this host better",
-			      ring->entries);
+		log_warn_once(
+			"this kernel overflows dirty rings of %u entries; what is lost counts "
+			"as written, which is slow: dirty-tracking=log suits this host better",
+			ring->entries);
 	}
 	return ret;
 }
@@ -472,7 +472,8 @@ static int ring_clear(void *backend, struct ramblock *block, u64 first, u64 n, c
 {
 	struct kvm_accel *kvm = backend;
 
-	/* Pages that the caller took come from a harvest; its reset is over once we get the lock. */
+	/* Pages that the caller took come from a harvest; its reset is over once we get the lock.
+	 */
 	g_mutex_lock(&kvm->ring_lock);
 	g_mutex_unlock(&kvm->ring_lock);
 	return 0;

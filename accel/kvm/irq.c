@@ -21,8 +21,8 @@ static struct kvm_irq_routing_entry *add_entry(struct kvm_accel *kvm, u32 gsi, u
 {
 	struct kvm_irq_routing_entry *e;
 
-	kvm->routing = g_realloc(kvm->routing, sizeof(*kvm->routing) +
-					       (kvm->routing->nr + 1) * sizeof(*e));
+	kvm->routing = g_realloc(kvm->routing,
+				 sizeof(*kvm->routing) + (kvm->routing->nr + 1) * sizeof(*e));
 	e = &kvm->routing->entries[kvm->routing->nr++];
 	*e = (struct kvm_irq_routing_entry){ .gsi = gsi, .type = type };
 	bitmap_set(kvm->gsi_used, gsi, 1);
@@ -43,7 +43,8 @@ static void route_pc_lines(struct kvm_accel *kvm)
 	for (u32 i = 0; i < 16; i++) {
 		/* Line 2 is the cascade of the two i8259; nothing drives it. */
 		if (i != 2)
-			route_to_chip(kvm, i, i < 8 ? KVM_IRQCHIP_PIC_MASTER : KVM_IRQCHIP_PIC_SLAVE,
+			route_to_chip(kvm, i,
+				      i < 8 ? KVM_IRQCHIP_PIC_MASTER : KVM_IRQCHIP_PIC_SLAVE,
 				      i % 8);
 	}
 	for (u32 i = 0; i < IOAPIC_PINS; i++) {

@@ -35,20 +35,20 @@ struct kvm_options {
 	char *device;
 	enum kvm_dirty_mode dirty_mode;
 	bool dirty_mode_auto;
-	u64 ring_entries;  /* 0: no ring */
-	u64 batch_pages;   /* 0: adapt */
+	u64 ring_entries; /* 0: no ring */
+	u64 batch_pages;  /* 0: adapt */
 };
 
 /* One memory slot: a run of guest physical pages that is contiguous in one block. */
 struct kvm_slot {
 	u32 id;
-	u64 gpa;           /* bytes */
+	u64 gpa; /* bytes */
 	u64 npages;
-	u64 block_page;    /* first page in @block */
+	u64 block_page; /* first page in @block */
 	struct ramblock *block;
 	bool readonly;
-	bool logging;      /* KVM_MEM_LOG_DIRTY_PAGES is set */
-	bool present;      /* KVM has it */
+	bool logging; /* KVM_MEM_LOG_DIRTY_PAGES is set */
+	bool present; /* KVM has it */
 };
 
 struct kvm_vcpu;
@@ -59,8 +59,8 @@ struct kvm_accel {
 	/* ioctl(2) that returns -errno; unit tests put their own here. */
 	int (*ioctl)(int fd, unsigned long request, void *arg);
 	int sys_fd, vm_fd;
-	int run_size;      /* bytes of struct kvm_run's mapping */
-	bool arch_ready;   /* cpu_ops->kvm_init_vm() has run */
+	int run_size;    /* bytes of struct kvm_run's mapping */
+	bool arch_ready; /* cpu_ops->kvm_init_vm() has run */
 
 	/* vCPUs by index; the array is made for all that KVM allows, so that it never moves. */
 	struct kvm_vcpu **vcpus;
@@ -69,14 +69,14 @@ struct kvm_accel {
 	/* Slots by gpa; changed with the machine lock and slots_lock for writing. */
 	GRWLock slots_lock;
 	GPtrArray *slots;
-	GArray *ranges;    /* of struct flat_range: what the listener was told */
+	GArray *ranges; /* of struct flat_range: what the listener was told */
 	bool ranges_changed;
 	GError *slot_error; /* why a slot could not be set before the first vCPU; NULL */
 	struct as_listener listener;
 
 	/* Pause: vCPUs stay out of KVM_RUN while inhibit > 0. */
-	int inhibit;       /* atomic; written under pause_lock */
-	int watchers;      /* atomic; threads that wait on pause_cond for vCPUs to leave */
+	int inhibit;  /* atomic; written under pause_lock */
+	int watchers; /* atomic; threads that wait on pause_cond for vCPUs to leave */
 	GMutex pause_lock;
 	GCond pause_cond;
 
@@ -87,24 +87,24 @@ struct kvm_accel {
 
 	/* Dirty tracking. */
 	enum kvm_dirty_mode dirty_mode;
-	bool logging;      /* start() without stop(); slots_lock */
-	u64 batch_pages;   /* atomic */
+	bool logging;                 /* start() without stop(); slots_lock */
+	u64 batch_pages;              /* atomic */
 	struct dirty_log_stats stats; /* atomics */
-	GMutex ring_lock;  /* harvest and the reset that belongs to it are one step */
+	GMutex ring_lock;             /* harvest and the reset that belongs to it are one step */
 	GThread *reaper;
 	GMutex reaper_lock;
 	GCond reaper_cond;
 	bool reaper_quit, reaper_wanted;
-	int ring_errno;    /* a reset outside sync() failed; told by the next sync(); ring_lock */
+	int ring_errno; /* a reset outside sync() failed; told by the next sync(); ring_lock */
 };
 
 /* Producer and consumer of one vCPU's dirty ring (api.rst, "8.29 KVM_CAP_DIRTY_LOG_RING"). */
 struct kvm_ring {
 	struct kvm_dirty_gfn *gfns; /* shared with the kernel; NULL: none */
 	u32 entries;                /* power of two */
-	u32 fetch;                  /* next entry to harvest; counts on without wrapping at entries */
-	u32 reset;                  /* next entry that the kernel will reset */
-	bool excess;                /* it has overflowed, and may still count too many in use */
+	u32 fetch;   /* next entry to harvest; counts on without wrapping at entries */
+	u32 reset;   /* next entry that the kernel will reset */
+	bool excess; /* it has overflowed, and may still count too many in use */
 };
 
 struct kvm_vcpu {
@@ -113,11 +113,11 @@ struct kvm_vcpu {
 	int fd;
 	pthread_t pthread;
 	struct kvm_run *run;
-	int in_run;        /* atomic; inside KVM_RUN */
-	u64 exits;         /* atomic; returns from KVM_RUN */
+	int in_run; /* atomic; inside KVM_RUN */
+	u64 exits;  /* atomic; returns from KVM_RUN */
 	struct kvm_ring ring;
 	int reset_failures; /* in a row, at ring-full exits */
-	bool started;      /* thread has set pthread and tid; vm->cpu_lock */
+	bool started;       /* thread has set pthread and tid; vm->cpu_lock */
 };
 
 /* Adds to a counter that others read without locks. */

@@ -44,8 +44,10 @@ static int parse_protect(struct kvm_options *opt, JsonObject *props, GError **er
 			m++;
 		opt->dirty_mode = m;
 		if (m == KVM_DIRTY_RING) {
-			error_set(err, "dirty-log-protect=%s: must be legacy, manual, "
-				  "manual-initially-set or auto", text);
+			error_set(err,
+				  "dirty-log-protect=%s: must be legacy, manual, "
+				  "manual-initially-set or auto",
+				  text);
 			ret = -EINVAL;
 		}
 	}
@@ -79,10 +81,11 @@ static int parse_ring(struct kvm_options *opt, JsonObject *props, GError **err)
 
 	if (ret && ret != -ENOENT)
 		return ret;
-	if (opt->ring_entries && (!IS_POW2(opt->ring_entries) ||
-				  opt->ring_entries < RING_ENTRIES_MIN ||
-				  opt->ring_entries > RING_ENTRIES_MAX)) {
-		error_set(err, "dirty-ring-size=%" PRIu64 ": must be 0 or a power of two from %d to %d",
+	if (opt->ring_entries &&
+	    (!IS_POW2(opt->ring_entries) || opt->ring_entries < RING_ENTRIES_MIN ||
+	     opt->ring_entries > RING_ENTRIES_MAX)) {
+		error_set(err,
+			  "dirty-ring-size=%" PRIu64 ": must be 0 or a power of two from %d to %d",
 			  opt->ring_entries, RING_ENTRIES_MIN, RING_ENTRIES_MAX);
 		return -EINVAL;
 	}
@@ -102,7 +105,8 @@ static int parse_ring(struct kvm_options *opt, JsonObject *props, GError **err)
 		ret = -EINVAL;
 	}
 	if (!ret && opt->ring_entries && !opt->dirty_mode_auto) {
-		error_set(err, "dirty-log-protect=%s contradicts the dirty ring "
+		error_set(err,
+			  "dirty-log-protect=%s contradicts the dirty ring "
 			  "(dirty-ring-size=%" PRIu64 ")",
 			  mode_names[opt->dirty_mode], opt->ring_entries);
 		ret = -EINVAL;
@@ -118,8 +122,8 @@ static int take_only(JsonObject *props, const char *key, const char *works, GErr
 	int ret = 0;
 
 	if (text && strcmp(text, works)) {
-		error_set(err, "%s=%s is not supported by accelerator kvm; %s=%s is", key, text, key,
-			  works);
+		error_set(err, "%s=%s is not supported by accelerator kvm; %s=%s is", key, text,
+			  key, works);
 		ret = -ENOTSUP;
 	}
 	g_free(text);
@@ -129,7 +133,7 @@ static int take_only(JsonObject *props, const char *key, const char *works, GErr
 int kvm_options_parse(struct kvm_options *opt, JsonObject *props, GError **err)
 {
 	static const char *const refused[] = {
-		"eager-split-size", "honor-guest-pat", "kvm-shadow-mem", "notify-window",
+		"eager-split-size",    "honor-guest-pat",       "kvm-shadow-mem", "notify-window",
 		"xen-evtchn-max-pirq", "xen-gnttab-max-frames", "xen-version",
 	};
 

@@ -90,18 +90,13 @@ static void system_event(struct kvm_vcpu *kv)
 	struct vm *vm = kv->cpu->vm;
 
 	switch (kv->run->system_event.type) {
-	case KVM_SYSTEM_EVENT_SHUTDOWN:
-		vm_request_shutdown(vm, SHUTDOWN_GUEST_SHUTDOWN);
-		break;
-	case KVM_SYSTEM_EVENT_RESET:
-		vm_request_reset(vm, SHUTDOWN_GUEST_RESET);
-		break;
+	case KVM_SYSTEM_EVENT_SHUTDOWN: vm_request_shutdown(vm, SHUTDOWN_GUEST_SHUTDOWN); break;
+	case KVM_SYSTEM_EVENT_RESET: vm_request_reset(vm, SHUTDOWN_GUEST_RESET); break;
 	case KVM_SYSTEM_EVENT_CRASH:
 		log_warn("vCPU %d: the guest reported a crash", kv->cpu->index);
 		vm_request_stop(vm, RUN_STATE_GUEST_PANICKED);
 		break;
-	default:
-		fatal(kv, "unknown system event %u", kv->run->system_event.type);
+	default: fatal(kv, "unknown system event %u", kv->run->system_event.type);
 	}
 }
 
@@ -125,15 +120,10 @@ static bool serve_exit(struct kvm_vcpu *kv)
 	g_autoptr(GError) err = NULL;
 
 	switch (run->exit_reason) {
-	case KVM_EXIT_IO:
-		port_access(kv);
-		return true;
-	case KVM_EXIT_MMIO:
-		mmio_access(kv);
-		return true;
+	case KVM_EXIT_IO: port_access(kv); return true;
+	case KVM_EXIT_MMIO: mmio_access(kv); return true;
 	case KVM_EXIT_INTR:
-	case KVM_EXIT_IRQ_WINDOW_OPEN:
-		return true;
+	case KVM_EXIT_IRQ_WINDOW_OPEN: return true;
 	case KVM_EXIT_DIRTY_RING_FULL:
 		if (!kvm_ring_full(kv, &err))
 			return true;
@@ -143,12 +133,8 @@ static bool serve_exit(struct kvm_vcpu *kv)
 		/* Triple fault: a PC's chipset resets. */
 		vm_request_reset(kv->cpu->vm, SHUTDOWN_GUEST_RESET);
 		return false;
-	case KVM_EXIT_SYSTEM_EVENT:
-		system_event(kv);
-		return false;
-	case KVM_EXIT_INTERNAL_ERROR:
-		internal_error(kv);
-		return false;
+	case KVM_EXIT_SYSTEM_EVENT: system_event(kv); return false;
+	case KVM_EXIT_INTERNAL_ERROR: internal_error(kv); return false;
 	case KVM_EXIT_FAIL_ENTRY:
 		fatal(kv, "entry to the guest failed, hardware reason 0x%llx",
 		      (unsigned long long)run->fail_entry.hardware_entry_failure_reason);
@@ -176,7 +162,8 @@ static void run_guest(struct kvm_vcpu *kv)
 		ret = kvm->ioctl(kv->fd, KVM_RUN, NULL);
 		kvm_run_leave(kv);
 		if (ret == -EINTR || ret == -EAGAIN) {
-			/* Before the checks of the caller: a kick that comes after them sets it again. */
+			/* Before the checks of the caller: a kick that comes after them sets it
+			 * again. */
 			__atomic_store_n(&kv->run->immediate_exit, 0, __ATOMIC_SEQ_CST);
 			return;
 		}

@@ -24,8 +24,7 @@ int kvm_slot_set(struct kvm_accel *kvm, const struct kvm_slot *slot, u64 npages,
 			 (logging ? KVM_MEM_LOG_DIRTY_PAGES : 0),
 		.guest_phys_addr = slot->gpa,
 		.memory_size = npages * KVM_PAGE,
-		.userspace_addr =
-			(u64)(uintptr_t)slot->block->host + slot->block_page * KVM_PAGE,
+		.userspace_addr = (u64)(uintptr_t)slot->block->host + slot->block_page * KVM_PAGE,
 	};
 	int ret = kvm_vm_ioctl(kvm, KVM_SET_USER_MEMORY_REGION, &r);
 
@@ -100,12 +99,13 @@ static GPtrArray *wanted_slots(struct kvm_accel *kvm)
 		if (r->map->kind == MAP_MMIO || first >= end || !IS_ALIGNED(offset, KVM_PAGE))
 			continue;
 		append_run(slots, (struct kvm_slot){
-			.gpa = first,
-			.npages = (end - first) / KVM_PAGE,
-			.block = r->map->block,
-			.block_page = offset / KVM_PAGE,
-			.readonly = r->map->kind != MAP_RAM || r->map->block->flags & RAM_READONLY,
-		});
+					  .gpa = first,
+					  .npages = (end - first) / KVM_PAGE,
+					  .block = r->map->block,
+					  .block_page = offset / KVM_PAGE,
+					  .readonly = r->map->kind != MAP_RAM ||
+						      r->map->block->flags & RAM_READONLY,
+				  });
 	}
 	return slots;
 }

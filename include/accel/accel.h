@@ -22,9 +22,9 @@ struct ioeventfd {
 
 /* One accelerator; a const table each, listed in the target's description. */
 struct accel_ops {
-	const char *name;         /* "kvm", "tcg", "qtest" */
+	const char *name; /* "kvm", "tcg", "qtest" */
 	const char *desc;
-	const char *props_help;   /* one property a line, for -accel NAME,help */
+	const char *props_help; /* one property a line, for -accel NAME,help */
 
 	/*
 	 * create() - open the accelerator for a VM.
@@ -69,7 +69,7 @@ struct accel_ops {
 struct accel {
 	const struct accel_ops *ops;
 	struct vm *vm;
-	bool irqchip;    /* interrupt controllers live in the kernel */
+	bool irqchip; /* interrupt controllers live in the kernel */
 };
 
 extern const struct accel_ops kvm_accel_ops;

@@ -15,10 +15,10 @@ struct vcpu {
 	int index;
 	struct vm *vm;
 	const struct cpu_ops *ops;
-	void *arch;          /* architectural state, owned by target/ */
-	void *accel_data;    /* owned by the accelerator */
+	void *arch;       /* architectural state, owned by target/ */
+	void *accel_data; /* owned by the accelerator */
 	GThread *thread;
-	pid_t tid;           /* host thread id, for query-cpus-fast */
+	pid_t tid; /* host thread id, for query-cpus-fast */
 
 	/* Stop protocol, written under vm->cpu_lock (accel/vcpu-control.c). */
 	bool stop_requested; /* atomic; checked at every exit */

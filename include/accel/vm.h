@@ -46,9 +46,9 @@ struct vm {
 	bool throttle_quit;
 
 	/* accel/runstate.c; atomics. */
-	gatomicrefcount refs;     /* the owner's, and one per queued request */
+	gatomicrefcount refs; /* the owner's, and one per queued request */
 	bool destroyed;
-	int requests_pending;     /* bits of requests that are queued for the main thread */
+	int requests_pending; /* bits of requests that are queued for the main thread */
 };
 
 /*

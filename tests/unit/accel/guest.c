@@ -1,0 +1,157 @@
+/* tests/unit/accel/guest.c - a small VM under real KVM, for tests. */
+#include "tests/unit/accel/guest.h"
+
+#include "target/i386/cpu.h"
+#include "util/keyval.h"
+#include "util/lock.h"
+#include "util/main-loop.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define CODE_ADDR 0x1000
+#define WAIT_US   (20 * 1000 * 1000)
+
+bool guest_skip(void)
+{
+	int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0) {
+		g_autofree char *why = g_strdup_printf("/dev/kvm: %s", g_strerror(errno));
+
+		g_test_skip(why);
+		return true;
+	}
+	close(fd);
+	return false;
+}
+
+static u64 port_read(void *opaque, u64 offset, unsigned size)
+{
+	return 0x5a;
+}
+
+static void port_write(void *opaque, u64 offset, u64 value, unsigned size)
+{
+	struct guest *g = opaque;
+
+	__atomic_store_n(&g->said, value, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&g->words, 1, __ATOMIC_SEQ_CST);
+}
+
+static const struct mmio_ops port_ops = { .read = port_read, .write = port_write };
+
+static void on_shutdown(void *opaque, enum shutdown_cause cause, int exit_code)
+{
+	struct guest *g = opaque;
+
+	g->shutdowns++;
+	vm_stop(g->vm, RUN_STATE_SHUTDOWN);
+}
+
+static void start_code(struct vcpu *cpu)
+{
+	struct x86_env *env = &x86_cpu_of(cpu)->env;
+	g_autoptr(GError) err = NULL;
+
+	env->segs[R_CS].selector = 0;
+	env->segs[R_CS].base = 0;
+	env->eip = CODE_ADDR;
+	env->regs[R_EBX] = cpu->index;
+	env->mp_state = X86_MP_RUNNABLE;
+	vcpu_put_state(cpu, &err);
+	g_assert_no_error(err);
+}
+
+static void on_reset(void *opaque, enum shutdown_cause cause)
+{
+	struct guest *g = opaque;
+
+	g->resets++;
+	for (int i = 0; i < g->vm->ncpus; i++) {
+		vcpu_reset(g->vm->cpus[i], NULL);
+		start_code(g->vm->cpus[i]);
+	}
+}
+
+static void on_powerdown(void *opaque)
+{
+}
+
+static void on_stopped(void *opaque, enum run_state state)
+{
+	struct guest *g = opaque;
+
+	g->stops++;
+	g->stopped_as = state;
+}
+
+struct guest *guest_create(const char *props, u64 ram_bytes, int ncpus, const void *code,
+			   size_t code_len)
+{
+	struct guest *g = g_new0(struct guest, 1);
+	struct vm_owner owner = { on_shutdown, on_reset, on_powerdown, on_stopped, g };
+	struct ram_spec spec = { .id = "ram", .size = ram_bytes, .fd = -1 };
+	g_autoptr(GError) err = NULL;
+	JsonObject *o = keyval_parse(props, NULL, &err);
+
+	g_assert_no_error(err);
+	if (!machine_lock_held())
+		machine_lock();
+	g->vm = vm_create(true, &owner);
+	vm_attach_accel(g->vm, &kvm_accel_ops, o, &err);
+	g_assert_no_error(err);
+	g_assert_cmpint(keyval_reject_rest(o, "-accel kvm", &err), ==, 0);
+	json_object_unref(o);
+	g->ram = ram_create(g->vm->ram, &spec, &err);
+	g_assert_no_error(err);
+	g->ram_map = (struct mapping){
+		.name = "ram", .size = ram_bytes, .kind = MAP_RAM, .block = g->ram
+	};
+	address_space_map(g->vm->memory, &g->ram_map);
+	g->port_map = (struct mapping){ .name = "word",
+					.base = GUEST_PORT,
+					.size = 8,
+					.kind = MAP_MMIO,
+					.ops = &port_ops,
+					.opaque = g };
+	address_space_map(g->vm->io, &g->port_map);
+	memcpy(g->ram->host + CODE_ADDR, code, code_len);
+	for (int i = 0; i < ncpus; i++) {
+		struct vcpu *cpu = x86_cpu_create(g->vm, &err);
+
+		g_assert_no_error(err);
+		start_code(cpu);
+	}
+	return g;
+}
+
+void guest_destroy(struct guest *g)
+{
+	if (vm_running(g->vm))
+		vm_stop(g->vm, RUN_STATE_PAUSED);
+	while (g->vm->ncpus)
+		x86_cpu_destroy(g->vm->cpus[g->vm->ncpus - 1]);
+	address_space_unmap(g->vm->memory, &g->ram_map);
+	address_space_unmap(g->vm->io, &g->port_map);
+	vm_destroy(g->vm);
+	g_free(g);
+}
+
+void guest_sleep(unsigned us)
+{
+	machine_unlock();
+	g_usleep(us);
+	machine_lock();
+}
+
+void guest_wait_words(struct guest *g, u32 n)
+{
+	u32 from = __atomic_load_n(&g->words, __ATOMIC_SEQ_CST);
+	s64 end = g_get_monotonic_time() + WAIT_US;
+
+	while (__atomic_load_n(&g->words, __ATOMIC_SEQ_CST) - from < n) {
+		g_assert_cmpint(g_get_monotonic_time(), <, end);
+		guest_sleep(200);
+	}
+}
