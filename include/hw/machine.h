@@ -24,6 +24,14 @@ struct vm;
 
 #define MACHINE_SERIALS 4
 
+/* Events of the pvpanic device. */
+enum pvpanic_event {
+	PVPANIC_PANICKED = 1,
+	PVPANIC_CRASH_LOADED = 2, /* panicked, and a crash kernel will run */
+	PVPANIC_SHUTDOWN = 4,
+	PVPANIC_EVENTS = 7,
+};
+
 /* What a machine needs of the process around it. Look-ups return NULL if there is no such id. */
 struct machine_host {
 	struct chardev *(*chardev)(void *opaque, const char *id);
@@ -32,6 +40,9 @@ struct machine_host {
 	void *(*object)(void *opaque, const char *id, const char *type);
 	/* A device that was removed by device_del(); @id NULL if it had none. */
 	void (*device_deleted)(void *opaque, const char *id, const char *path);
+	/* The guest's kernel told of a panic; @events: bits of enum pvpanic_event. NULL: the VM
+	 * stops in state guest-panicked. Any thread, machine lock held. */
+	void (*guest_panicked)(void *opaque, unsigned events);
 	void *opaque;
 };
 

@@ -150,7 +150,7 @@ static const struct machine_type toy_machine = {
 	.init = toy_init,
 	.irq_set = toy_irq,
 };
-static const struct machine_type *const machines[] = { &toy_machine, NULL };
+static const struct machine_type *const machines[] = { &toy_machine, &none_machine_type, NULL };
 static const struct hw_target target = { "toy", "toy-1.0", machines, tables };
 
 /* ---- what the process would provide ---- */
@@ -556,7 +556,8 @@ static void test_help(void)
 	g_clear_error(&err);
 	expect_text(machine_types_help(&target), "Supported machines are:\n"
 						 "toy                  Toy (alias of toy-1.0)\n"
-						 "toy-1.0              Toy (default)\n");
+						 "toy-1.0              Toy (default)\n"
+						 "none                 empty machine\n");
 }
 
 static char *machine_props(struct machine *m, const char *text)
@@ -694,8 +695,8 @@ static void test_blobs(void)
 static void test_none(void)
 {
 	for (int with_ram = 0; with_ram < 2; with_ram++) {
-		const struct machine_type *t = machine_type_find(&hw_target_x86_64, "none");
-		struct machine *m = machine_create(&hw_target_x86_64, t, fake_vm(), NULL, &host);
+		const struct machine_type *t = machine_type_find(&target, "none");
+		struct machine *m = machine_create(&target, t, fake_vm(), NULL, &host);
 		struct vm *vm = m->vm;
 		GError *err = NULL;
 
