@@ -1,5 +1,6 @@
 """Base class of the functional tests and the main program of a test file."""
 
+import os
 import re
 import signal
 import shutil
@@ -14,15 +15,23 @@ from .machine import Machine
 from .qmp import QMPError
 
 
+def slow(method):
+    """Mark one test as part of the slow stage."""
+    method.slow = True
+    return method
+
+
 class FunctionalTest(unittest.TestCase):
     """A test with its own directory; what it starts is ended after it.
 
     timeout: seconds that each test of the class may take.
     accel:   accelerator that the tests need; they are skipped where it does not work.
+    slow:    belongs to the slow stage, which runs nothing else; also as @slow on one test.
     """
 
     timeout = 120
     accel = 'kvm'
+    slow = False
 
     def setUp(self):
         problem = host.kvm_problem() if self.accel == 'kvm' else None
@@ -49,8 +58,11 @@ class FunctionalTest(unittest.TestCase):
         return 'unix:%s/%s.migrate' % (self.dir, name)
 
     def require_tidemark(self, reason):
-        """Skip on other emulators, which are known to fail here for the reason given."""
-        if not host.is_tidemark(host.binary()):
+        """Skip on other emulators, which are known to fail here for the reason given.
+
+        With TIDEMARK_ALL in the environment they are shown to.
+        """
+        if not host.is_tidemark(host.binary()) and 'TIDEMARK_ALL' not in os.environ:
             self.skipTest('not Tidemark: ' + reason)
 
     def assert_refused(self, machine, command, pattern='.', **arguments):
@@ -121,11 +133,18 @@ def _flatten(suite):
             yield item
 
 
+def _is_slow(test):
+    return test.slow or getattr(getattr(test, test.id().rsplit('.', 1)[1]), 'slow', False)
+
+
 def main():
-    """Run the tests of the calling file whose name matches the first argument, if there is one."""
-    pattern = re.compile(sys.argv[1] if len(sys.argv) > 1 else '')
+    """Run the tests of the calling file: test_FILE.py [--slow] [PATTERN]."""
+    args = sys.argv[1:]
+    want_slow = '--slow' in args
+    pattern = re.compile(''.join(arg for arg in args if arg != '--slow'))
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules['__main__'])
-    tests = [test for test in _flatten(suite) if pattern.search(test.id())]
+    tests = [test for test in _flatten(suite)
+             if pattern.search(test.id()) and _is_slow(test) == want_slow]
     print('1..%d within %d s' % (len(tests), sum(t.timeout + 30 for t in tests)), flush=True)
     signal.signal(signal.SIGALRM, _on_alarm)
     result = _Result()

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""calc-dirty-rate tells the true rate, or why it cannot."""
+
+import time
+
+from lib import migration
+from lib.testcase import FunctionalTest, main
+
+RATE_MIB = 48
+
+
+class DirtyRate(FunctionalTest):
+    def source(self, accel='kvm'):
+        a = self.machine('a', append='window=64M fill=64M rate=%d' % RATE_MIB, accel=accel)
+        a.wait_ready()
+        return a
+
+    def measure(self, a, mode, **arguments):
+        a.qmp.cmd('calc-dirty-rate', calc_time=1, mode=mode, **arguments)
+        deadline = time.monotonic() + 10
+        while True:
+            info = a.qmp.cmd('query-dirty-rate')
+            if info['status'] == 'measured':
+                break
+            self.assertEqual(info['status'], 'measuring')
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        self.assertEqual(info['mode'], mode)
+        self.assertEqual(info['calc-time'], 1)
+        self.assert_running(a)
+        return info
+
+    def test_bitmap(self):
+        a = self.source()
+        for _ in range(2):
+            rate = self.measure(a, 'dirty-bitmap')['dirty-rate']
+            self.assertAlmostEqual(rate / RATE_MIB, 1, delta=0.2)
+        a.check_guest()
+
+    def test_ring(self):
+        a = self.source('kvm,dirty-ring-size=65536')
+        for _ in range(2):
+            info = self.measure(a, 'dirty-ring')
+            self.assertAlmostEqual(info['dirty-rate'] / RATE_MIB, 1, delta=0.2)
+            self.assertEqual([cpu['id'] for cpu in info['vcpu-dirty-rate']], [0])
+        a.check_guest()
+
+    def test_sampling(self):
+        a = self.source()
+        rate = self.measure(a, 'page-sampling', sample_pages=4096)['dirty-rate']
+        self.assertGreater(rate, RATE_MIB / 2)
+        self.assertLess(rate, RATE_MIB * 2)
+
+    def test_mode_that_does_not_fit(self):
+        a = self.source()
+        self.assert_refused(a, 'calc-dirty-rate', 'dirty-ring', calc_time=1, mode='dirty-ring')
+        a.close()
+        a = self.source('kvm,dirty-ring-size=4096')
+        self.assert_refused(a, 'calc-dirty-rate', 'dirty-bitmap|dirty-ring', calc_time=1,
+                            mode='dirty-bitmap')
+        self.assert_running(a)
+
+    def test_twice_at_once(self):
+        a = self.source()
+        a.qmp.cmd('calc-dirty-rate', calc_time=1)
+        self.assert_refused(a, 'calc-dirty-rate', '(?i)measur', calc_time=1)
+
+    def test_ranges(self):
+        a = self.source()
+        for seconds in (0, 61, -1):
+            self.assert_refused(a, 'calc-dirty-rate', 'calc-time|[0-9]', calc_time=seconds)
+        for samples in (0, 127, 16385):
+            self.assert_refused(a, 'calc-dirty-rate', 'sample-pages|[0-9]', calc_time=1,
+                                sample_pages=samples)
+        self.assertEqual(a.qmp.cmd('query-dirty-rate')['status'], 'unstarted')
+
+    def test_while_migrating(self):
+        a = self.source()
+        b = self.machine('b', incoming=self.uri('b'))
+        migration.set_parameters(a, max_bandwidth=30_000_000)
+        migration.start(a, self.uri('b'))
+        migration.wait(a, ('active',))
+        a.qmp.cmd('calc-dirty-rate', calc_time=1, mode='dirty-bitmap')
+        time.sleep(1.5)
+        migration.set_parameters(a, max_bandwidth=0)
+        migration.finish(a, b)
+        b.check_guest()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""A ring that is too small for the guest's writes makes it slower, not stuck and not wrong."""
+
+import time
+
+from lib import host, migration
+from lib.testcase import FunctionalTest, main
+
+# One page after the other: a page is written once in a measurement, whatever tracks it.
+GUEST = 'window=1G order=seq cpus=4 beat=20'
+SMALLEST = 1024
+
+
+class SmallRing(FunctionalTest):
+    timeout = 240
+
+    def source(self, accel, name='a'):
+        a = self.machine(name, append=GUEST, memory='1280M', smp=4, accel=accel)
+        a.wait_ready()
+        return a
+
+    def measure(self, machine, mode):
+        """Dirty rate over a second; starts and stops the tracking."""
+        machine.qmp.cmd('calc-dirty-rate', calc_time=1, mode=mode)
+        pages = machine.write_rate(0.9)
+        deadline = time.monotonic() + 30
+        while machine.qmp.cmd('query-dirty-rate')['status'] != 'measured':
+            self.assertLess(time.monotonic(), deadline, 'measuring hangs')
+            time.sleep(0.1)
+        return pages
+
+    def test_start_and_stop(self):
+        self.require_tidemark('hangs where the kernel overruns its ring')
+        log = self.source('kvm', 'log')
+        with_log = max(self.measure(log, 'dirty-bitmap') for _ in range(3))
+        log.close()
+        a = self.source('kvm,dirty-ring-size=%d' % SMALLEST)
+        with_ring = max(self.measure(a, 'dirty-ring') for _ in range(3))
+        self.assertGreater(with_ring, 0.2 * with_log)
+        counters = a.qmp.cmd('query-dirty-tracking')['counters']
+        self.assertGreater(counters['ring-full-exits'], 0)
+        self.assertGreater(counters['reset-calls'], 0)
+        a.check_guest()
+
+    def test_migrate(self):
+        self.require_tidemark('loses pages where the kernel overruns its ring')
+        accel = 'kvm,dirty-ring-size=%d' % SMALLEST
+        a = self.source(accel)
+        b = self.machine('b', incoming=self.uri('b'), memory='1280M', smp=4, accel=accel,
+                         paused=True)
+        migration.set_parameters(a, max_bandwidth=0)
+        migration.start(a, self.uri('b'))
+        end = time.monotonic() + 5
+        while time.monotonic() < end and migration.status(a) == 'active':
+            a.serial.wait_more(30)      # the guest is never stuck
+            time.sleep(0.1)
+        migration.set_parameters(a, downtime_limit=30000)
+        migration.finish(a, b)
+        self.assertEqual(a.ram_hash(), b.ram_hash())
+        self.assertGreater(a.qmp.cmd('query-dirty-tracking')['counters']['ring-full-exits'], 0)
+        b.qmp.cmd('cont')
+        b.check_guest()
+
+    def test_bad_sizes(self):
+        for size in ('1000', '3', '-1', '0x', '4294967296'):
+            with self.subTest(size=size), self.assertRaises(RuntimeError) as caught:
+                self.machine('a', guest=None, accel='kvm,dirty-ring-size=' + size)
+            self.assertIn('dirty-ring-size', str(caught.exception))
+            if host.is_tidemark(host.binary()):
+                self.assertIn(size, str(caught.exception))
+
+
+if __name__ == '__main__':
+    main()
