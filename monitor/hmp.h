@@ -65,7 +65,6 @@ void hmp_wait(struct hmp_call *call, bool (*done)(struct hmp_call *call));
 void hmp_migrate(struct hmp_call *call);
 void hmp_migrate_set_capability(struct hmp_call *call);
 void hmp_migrate_set_parameter(struct hmp_call *call);
-void hmp_migrate_continue(struct hmp_call *call);
 void hmp_calc_dirty_rate(struct hmp_call *call);
 void hmp_announce_self(struct hmp_call *call);
 void hmp_info_migrate(struct hmp_call *call);

@@ -9,6 +9,7 @@ struct char_transport {
 	struct chardev_fe *fe;
 	bool open;    /* a peer is there */
 	bool greeted; /* and the monitor knows */
+	bool hidden;  /* on a mux: another front end has the terminal */
 	guint greeter;
 };
 
@@ -97,12 +98,14 @@ static void on_event(void *opaque, enum chardev_event event)
 		if (t->open)
 			break;
 		t->open = true;
-		/* A person's monitor on a mux greets when it gets the terminal, not before: whether
-		 * it has it is what the next event says. */
-		if (t->mon->hmp)
-			t->greeter = g_idle_add(greet, t);
-		else
+		/*
+		 * A person's monitor on a mux greets when it gets the terminal, not before. Whether
+		 * it has it may be what the very next event says.
+		 */
+		if (t->mon->qmp)
 			greet(t);
+		else if (!t->hidden)
+			t->greeter = g_idle_add(greet, t);
 		break;
 	case CHARDEV_CLOSED:
 		cancel_greeting(t);
@@ -110,8 +113,12 @@ static void on_event(void *opaque, enum chardev_event event)
 			monitor_closed(t->mon);
 		t->open = t->greeted = false;
 		break;
-	case CHARDEV_MUX_OUT: cancel_greeting(t); break;
+	case CHARDEV_MUX_OUT:
+		t->hidden = true;
+		cancel_greeting(t);
+		break;
 	case CHARDEV_MUX_IN:
+		t->hidden = false;
 		cancel_greeting(t);
 		if (t->greeted)
 			monitor_focused(t->mon);

@@ -3,13 +3,17 @@
  */
 #include "qapi/type.h"
 #include "util/error.h"
+#include "util/keyval.h"
 
 /* Where in the arguments we are, innermost first: member name, or index if name is NULL. */
 struct where {
 	const struct where *up;
 	const char *name;
 	unsigned index;
+	bool text; /* scalars may be given as strings, single elements for lists */
 };
+
+#define BELOW(where) .up = (where), .text = (where) && (where)->text
 
 /* One JSON object being taken apart; a union's variant takes from the same object. */
 struct source {
@@ -18,12 +22,14 @@ struct source {
 	GPtrArray *seen; /* member names that the type knows, borrowed */
 };
 
+static const struct where text_root = { .text = true };
+
 static bool read_value(const struct qapi_type *type, JsonNode *node, const struct where *at,
 		       void *slot, GError **err);
 
 static void append_path(GString *path, const struct where *at)
 {
-	if (!at)
+	if (!at || at == &text_root)
 		return;
 	append_path(path, at->up);
 	if (!at->name)
@@ -53,6 +59,47 @@ static bool fail_type(const struct where *at, const char *expected, GError **err
 static bool is_value_of(JsonNode *node, GType type)
 {
 	return JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == type;
+}
+
+/*
+ * What a string means where the schema wants a scalar: a new node, or @node itself if it is no
+ * string or does not read as one, so that the caller's own check reports it.
+ */
+static JsonNode *from_text(const struct qapi_type *type, JsonNode *node)
+{
+	const char *text = is_value_of(node, G_TYPE_STRING) ? json_node_get_string(node) : NULL;
+	g_autoptr(JsonObject) one = NULL;
+	double number;
+	bool yes;
+	u64 size;
+	char *end;
+
+	if (!text)
+		return json_node_ref(node);
+	switch (type->kind) {
+	case QAPI_KIND_BOOL:
+		one = json_object_new();
+		json_object_set_string_member(one, "v", text);
+		if (!keyval_bool(one, "v", &yes, NULL))
+			return json_node_init_boolean(json_node_alloc(), yes);
+		break;
+	case QAPI_KIND_INT:
+		errno = 0;
+		size = *text == '-' ? (u64)g_ascii_strtoll(text, &end, 0)
+				    : g_ascii_strtoull(text, &end, 0);
+		if (*text && !*end && !errno)
+			return json_node_init_int(json_node_alloc(), size);
+		if (type == &qapi_size_type && !size_parse(text, 'B', &size))
+			return json_node_init_int(json_node_alloc(), size);
+		break;
+	case QAPI_KIND_NUMBER:
+		number = g_ascii_strtod(text, &end);
+		if (*text && !*end)
+			return json_node_init_double(json_node_alloc(), number);
+		break;
+	default: break;
+	}
+	return json_node_ref(node);
 }
 
 static bool read_int(const struct qapi_type *type, JsonNode *node, const struct where *at,
@@ -120,7 +167,7 @@ static bool read_scalar_elements(const struct qapi_type *element, JsonArray *arr
 				 const struct where *at, GArray *list, GError **err)
 {
 	for (unsigned i = 0; i < json_array_get_length(array); i++) {
-		struct where item = { .up = at, .index = i };
+		struct where item = { BELOW(at), .index = i };
 
 		g_array_set_size(list, i + 1);
 		if (!read_value(element, json_array_get_element(array, i), &item,
@@ -134,12 +181,18 @@ static bool read_list(const struct qapi_type *type, JsonNode *node, const struct
 		      void **slot, GError **err)
 {
 	const struct qapi_type *element = type->element;
+	g_autoptr(JsonArray) single = NULL;
 	JsonArray *array;
 	GPtrArray *list;
 
-	if (!JSON_NODE_HOLDS_ARRAY(node))
+	if (JSON_NODE_HOLDS_ARRAY(node)) {
+		array = json_node_get_array(node);
+	} else if (at && at->text) {
+		array = single = json_array_new();
+		json_array_add_element(single, json_node_ref(node));
+	} else {
 		return fail_type(at, "array", err);
-	array = json_node_get_array(node);
+	}
 
 	if (!element->destroy) {
 		*slot = g_array_new(FALSE, TRUE, element->size);
@@ -151,7 +204,7 @@ static bool read_list(const struct qapi_type *type, JsonNode *node, const struct
 
 	list = *slot = qapi_list_new(element);
 	for (unsigned i = 0; i < json_array_get_length(array); i++) {
-		struct where item = { .up = at, .index = i };
+		struct where item = { BELOW(at), .index = i };
 		void *value = NULL;
 
 		if (!read_value(element, json_array_get_element(array, i), &item, &value, err)) {
@@ -166,7 +219,7 @@ static bool read_list(const struct qapi_type *type, JsonNode *node, const struct
 static bool fail_member(const struct source *from, const char *name, const char *problem,
 			GError **err)
 {
-	struct where at = { .up = from->at, .name = name };
+	struct where at = { BELOW(from->at), .name = name };
 	g_autofree char *path = path_of(&at);
 
 	error_set(err, "Parameter '%s' is %s", path, problem);
@@ -177,9 +230,9 @@ static bool read_fields(const struct qapi_type *type, struct source *from, char 
 {
 	for (unsigned i = 0; i < type->nfields; i++) {
 		const struct qapi_field *field = &type->fields[i];
-		struct where at = { .up = from->at, .name = field->name };
-		JsonNode *node = from->object ? json_object_get_member(from->object, field->name)
-					      : NULL;
+		struct where at = { BELOW(from->at), .name = field->name };
+		JsonNode *node =
+			from->object ? json_object_get_member(from->object, field->name) : NULL;
 
 		g_ptr_array_add(from->seen, (gpointer)field->name);
 		if (!node && field->optional)
@@ -273,55 +326,72 @@ static bool read_alternate(const struct qapi_type *type, JsonNode *node, const s
 	return true;
 }
 
+/* An object behind a pointer. */
+static bool read_pointer(const struct qapi_type *type, JsonNode *node, const struct where *at,
+			 void **slot, GError **err)
+{
+	g_autoptr(JsonObject) wrapped = NULL;
+	JsonObject *object;
+	void *value;
+
+	if (JSON_NODE_HOLDS_OBJECT(node)) {
+		object = json_node_get_object(node);
+	} else if (at && at->text && type->nfields == 1 && !type->variants) {
+		/* "hostfwd=..." stands for { "str": ... } */
+		object = wrapped = json_object_new();
+		json_object_set_member(wrapped, type->fields[0].name, json_node_ref(node));
+	} else {
+		return fail_type(at, "object", err);
+	}
+
+	value = g_malloc0(type->size);
+	if (!read_object(type, object, at, value, err)) {
+		g_free(value);
+		return false;
+	}
+	*slot = value;
+	return true;
+}
+
 static bool read_value(const struct qapi_type *type, JsonNode *node, const struct where *at,
 		       void *slot, GError **err)
 {
-	void *value;
+	g_autoptr(JsonNode) meant = NULL;
 
+	if (at && at->text)
+		node = meant = from_text(type, node);
 	switch (type->kind) {
-	case QAPI_KIND_NULL:
-		return JSON_NODE_HOLDS_NULL(node) || fail_type(at, "null", err);
+	case QAPI_KIND_NULL: return JSON_NODE_HOLDS_NULL(node) || fail_type(at, "null", err);
 	case QAPI_KIND_BOOL:
 		if (!is_value_of(node, G_TYPE_BOOLEAN))
 			return fail_type(at, "boolean", err);
 		*(bool *)slot = json_node_get_boolean(node);
 		return true;
-	case QAPI_KIND_INT:
-		return read_int(type, node, at, slot, err);
-	case QAPI_KIND_NUMBER:
-		return read_number(node, at, slot, err);
+	case QAPI_KIND_INT: return read_int(type, node, at, slot, err);
+	case QAPI_KIND_NUMBER: return read_number(node, at, slot, err);
 	case QAPI_KIND_STR:
 		if (!is_value_of(node, G_TYPE_STRING))
 			return fail_type(at, "string", err);
 		*(char **)slot = json_node_dup_string(node);
 		return true;
-	case QAPI_KIND_ENUM:
-		return read_enum(type, node, at, slot, err);
-	case QAPI_KIND_ANY:
-		*(JsonNode **)slot = json_node_copy(node);
-		return true;
-	case QAPI_KIND_LIST:
-		return read_list(type, node, at, slot, err);
-	case QAPI_KIND_ALTERNATE:
-		return read_alternate(type, node, at, slot, err);
-	case QAPI_KIND_OBJECT:
-		break;
+	case QAPI_KIND_ENUM: return read_enum(type, node, at, slot, err);
+	case QAPI_KIND_ANY: *(JsonNode **)slot = json_node_copy(node); return true;
+	case QAPI_KIND_LIST: return read_list(type, node, at, slot, err);
+	case QAPI_KIND_ALTERNATE: return read_alternate(type, node, at, slot, err);
+	case QAPI_KIND_OBJECT: return read_pointer(type, node, at, slot, err);
 	}
-
-	if (!JSON_NODE_HOLDS_OBJECT(node))
-		return fail_type(at, "object", err);
-	value = g_malloc0(type->size);
-	if (!read_object(type, json_node_get_object(node), at, value, err)) {
-		g_free(value);
-		return false;
-	}
-	*(void **)slot = value;
-	return true;
+	return false;
 }
 
 bool qapi_struct_read(const struct qapi_type *type, JsonObject *object, void *out, GError **err)
 {
 	return read_object(type, object, NULL, out, err);
+}
+
+bool qapi_struct_read_text(const struct qapi_type *type, JsonObject *object, void *out,
+			   GError **err)
+{
+	return read_object(type, object, &text_root, out, err);
 }
 
 bool qapi_value_read(const struct qapi_type *type, JsonNode *node, void *slot, GError **err)

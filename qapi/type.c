@@ -9,10 +9,10 @@
 	const struct qapi_type qapi_##ident##_type = {                                             \
 		.kind = kind_, .name = #ident, .size = sizeof(ctype), __VA_ARGS__                  \
 	};                                                                                         \
-	const struct qapi_type qapi_##ident##_list_type = {                                        \
-		.kind = QAPI_KIND_LIST, .name = #ident, .size = sizeof(void *),                    \
-		.element = &qapi_##ident##_type                                                    \
-	}
+	const struct qapi_type qapi_##ident##_list_type = { .kind = QAPI_KIND_LIST,                \
+							    .name = #ident,                        \
+							    .size = sizeof(void *),                \
+							    .element = &qapi_##ident##_type }
 
 static void destroy_any(gpointer node)
 {
@@ -76,16 +76,12 @@ void qapi_value_clear(const struct qapi_type *type, void *slot)
 	void *value;
 
 	switch (type->kind) {
-	case QAPI_KIND_NULL:
-		return;
+	case QAPI_KIND_NULL: return;
 	case QAPI_KIND_BOOL:
 	case QAPI_KIND_INT:
 	case QAPI_KIND_NUMBER:
-	case QAPI_KIND_ENUM:
-		memset(slot, 0, type->size);
-		return;
-	default:
-		break;
+	case QAPI_KIND_ENUM: memset(slot, 0, type->size); return;
+	default: break;
 	}
 
 	value = *(void **)slot;
@@ -94,21 +90,15 @@ void qapi_value_clear(const struct qapi_type *type, void *slot)
 		return;
 
 	switch (type->kind) {
-	case QAPI_KIND_STR:
-		g_free(value);
-		break;
-	case QAPI_KIND_ANY:
-		json_node_unref(value);
-		break;
+	case QAPI_KIND_STR: g_free(value); break;
+	case QAPI_KIND_ANY: json_node_unref(value); break;
 	case QAPI_KIND_LIST:
 		if (type->element->destroy)
 			g_ptr_array_unref(value);
 		else
 			g_array_unref(value);
 		break;
-	default:
-		qapi_struct_clear(type, value);
-		g_free(value);
+	default: qapi_struct_clear(type, value); g_free(value);
 	}
 }
 

@@ -79,13 +79,19 @@ static void write_fields(const struct qapi_type *type, const char *value, JsonOb
 	}
 }
 
-static JsonNode *write_struct(const struct qapi_type *type, const char *value)
+JsonObject *qapi_struct_write(const struct qapi_type *type, const void *value)
 {
-	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
 	JsonObject *object = json_object_new();
 
 	write_fields(type, value, object);
-	json_node_take_object(node, object);
+	return object;
+}
+
+static JsonNode *write_struct(const struct qapi_type *type, const char *value)
+{
+	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
+
+	json_node_take_object(node, qapi_struct_write(type, value));
 	return node;
 }
 
@@ -125,10 +131,8 @@ void qapi_event_emit(struct qapi_event_sink *sink, const struct qapi_event *even
 
 	if (!sink)
 		return;
-	if (event->data) {
-		object = json_object_new();
-		write_fields(event->data, data, object);
-	}
+	if (event->data)
+		object = qapi_struct_write(event->data, data);
 	sink->emit(sink, event, object);
 }
 

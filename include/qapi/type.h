@@ -90,6 +90,17 @@ extern const struct qapi_type qapi_no_members_type;
 bool qapi_struct_read(const struct qapi_type *type, JsonObject *object, void *out, GError **err);
 
 /*
+ * qapi_struct_read_text() - the same from options that came as text (keyval_parse()): strings do
+ * for numbers, sizes with suffix and booleans, one element for a list of one, and for an object
+ * with a single member the member alone.
+ */
+bool qapi_struct_read_text(const struct qapi_type *type, JsonObject *object, void *out,
+			   GError **err);
+
+/* qapi_struct_write() - the JSON form of a struct; the opposite of qapi_struct_read(). */
+JsonObject *qapi_struct_write(const struct qapi_type *type, const void *value);
+
+/*
  * qapi_value_read() - convert one JSON value.
  * @slot: where the value goes: the scalar itself or the pointer.
  *

@@ -135,6 +135,61 @@ static void test_unsigned(void)
 	qapi_numbers_free(numbers);
 }
 
+/* Options as text, and what they read as. */
+static const struct io text_cases[] = {
+	{ "", "{'name':'n','colour':'red','weight':'1.5','flag':'on','static':'no'}",
+	  "{'name':'n','weight':1.5,'colour':'red','flag':true,'static':false}" },
+	{ "", "{'name':'7','colour':'red','ids':'9','words':'w'}",
+	  "{'name':'7','colour':'red','ids':[9],'words':['w']}" },
+	{ "", "{'name':'n','colour':'red','ids':['1','0x10'],'shades':'x-green'}",
+	  "{'name':'n','colour':'red','ids':[1,16],'shades':['x-green']}" },
+	{ "", "{'name':'n','colour':'red','numbers':{'i8':'-5','size':'1.5G','u64':'010'}}",
+	  "{'name':'n','colour':'red','numbers':{'i8':-5,'u64':8,'size':1610612736}}" },
+	{ "", "{'name':'n','colour':'red','flag':true,'ids':[3]}",
+	  "{'name':'n','colour':'red','flag':true,'ids':[3]}" },
+	{ "", "{'name':'n','colour':'red','flag':'maybe'}",
+	  "Invalid parameter type for 'flag', expected: boolean" },
+	{ "", "{'name':'n','colour':'red','weight':''}",
+	  "Invalid parameter type for 'weight', expected: number" },
+	{ "", "{'name':'n','colour':'red','numbers':{'u8':'300'}}",
+	  "Parameter 'numbers.u8' expects uint8_t" },
+	{ "", "{'name':'n','colour':'red','numbers':{'u64':'1k'}}",
+	  "Invalid parameter type for 'numbers.u64', expected: integer" },
+	{ "", "{'name':'n','colour':'red','children':'x'}",
+	  "Invalid parameter type for 'children[0]', expected: object" },
+};
+
+static void test_text(gconstpointer data)
+{
+	const struct io *io = data;
+	g_autoptr(JsonNode) in = parse(io->in), out = NULL;
+	g_autoptr(GError) error = NULL;
+	struct qapi_tree tree = { 0 };
+	g_autofree char *text = NULL;
+
+	if (!qapi_struct_read_text(&qapi_tree_type, json_node_get_object(in), &tree, &error)) {
+		g_assert_cmpstr(error->message, ==, io->out);
+		return;
+	}
+	out = json_node_alloc();
+	json_node_init(out, JSON_NODE_OBJECT);
+	json_node_take_object(out, qapi_struct_write(&qapi_tree_type, &tree));
+	qapi_struct_clear(&qapi_tree_type, &tree);
+	text = g_strdelimit(json_to_string(out, FALSE), "\"", '\'');
+	g_assert_cmpstr(text, ==, io->out);
+}
+
+static void test_text_wrapper(void)
+{
+	g_autoptr(JsonNode) in = parse("{'shape':'line','length':'5'}");
+	struct qapi_figure figure = { 0 };
+
+	g_assert_true(
+		qapi_struct_read_text(&qapi_figure_type, json_node_get_object(in), &figure, NULL));
+	g_assert_cmpint(figure.u.line.length, ==, 5);
+	qapi_struct_clear(&qapi_figure_type, &figure);
+}
+
 static void test_choice(void)
 {
 	static const struct {
@@ -316,6 +371,12 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, &cases[i], test_io);
 	}
+	for (unsigned i = 0; i < ARRAY_SIZE(text_cases); i++) {
+		g_autofree char *path = g_strdup_printf("/qapi/text/%02u", i);
+
+		g_test_add_data_func(path, &text_cases[i], test_text);
+	}
+	g_test_add_func("/qapi/text/union", test_text_wrapper);
 	g_test_add_func("/qapi/unsigned", test_unsigned);
 	g_test_add_func("/qapi/alternate", test_choice);
 	g_test_add_func("/qapi/enum", test_enum);
