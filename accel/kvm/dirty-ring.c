@@ -265,19 +265,32 @@ static int repair(struct kvm_vcpu *kv, bool full, GError **err)
 	return ret;
 }
 
-/* Harvests the rings of vCPUs @first.. (all: n of them), resets, repairs. ring_lock held. */
+/*
+ * At a ring-full exit that found nothing to harvest. The reaper may just have been here: then the
+ * next entry succeeds. If the kernel calls the ring full again though nobody harvested anything in
+ * between, it counts entries that do not exist.
+ */
+static bool full_of_nothing(struct kvm_vcpu *kv)
+{
+	bool again = kv->empty_full && kv->empty_full_at == kv->ring.fetch;
+
+	kv->empty_full = !again;
+	kv->empty_full_at = kv->ring.fetch;
+	return again;
+}
+
+/* Harvests the rings of vCPUs @first.., @n of them, resets, repairs. @full: at a ring-full exit of
+ * the one vCPU. ring_lock held. */
 static int harvest_and_reset(struct kvm_accel *kvm, int first, int n, bool full, GError **err)
 {
 	u32 found = 0;
-	int ret;
+	int ret = 0;
 
 	g_rw_lock_reader_lock(&kvm->slots_lock);
 	for (int i = first; i < first + n; i++)
 		found += harvest(kvm->vcpus[i]);
 	g_rw_lock_reader_unlock(&kvm->slots_lock);
-	if (!found && !full)
-		ret = 0;
-	else
+	if (found || full)
 		ret = reset_rings(kvm);
 	if (ret) {
 		error_set_errno(err, -ret, "KVM_RESET_DIRTY_RINGS");
@@ -285,11 +298,15 @@ static int harvest_and_reset(struct kvm_accel *kvm, int first, int n, bool full,
 	}
 	for (int i = first; i < first + n && !ret; i++) {
 		struct kvm_vcpu *kv = kvm->vcpus[i];
-		bool wrapped = kv->ring.fetch - kv->ring.reset == kv->ring.entries;
+		struct kvm_ring *ring = &kv->ring;
+		bool empty = full && !found;
+		bool broken = ring->fetch - ring->reset == ring->entries ||
+			      !note_reset(kvm, ring) || ((empty || ring->excess) && has_gap(ring));
 
-		if (wrapped || (full && !found) || !note_reset(kvm, &kv->ring) ||
-		    (kv->ring.excess && has_gap(&kv->ring)))
-			ret = repair(kv, full, err);
+		if (broken)
+			ret = repair(kv, false, err);
+		else if (empty && full_of_nothing(kv))
+			ret = repair(kv, true, err);
 	}
 	return ret;
 }

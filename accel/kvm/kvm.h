@@ -116,6 +116,8 @@ struct kvm_vcpu {
 	int in_run; /* atomic; inside KVM_RUN */
 	u64 exits;  /* atomic; returns from KVM_RUN */
 	struct kvm_ring ring;
+	bool empty_full;    /* the last ring-full exit found nothing, ... */
+	u32 empty_full_at;  /* ... at this fetch index; ring_lock */
 	int reset_failures; /* in a row, at ring-full exits */
 	bool started;       /* thread has set pthread and tid; vm->cpu_lock */
 };

@@ -116,6 +116,10 @@ struct guest *guest_create(const char *props, u64 ram_bytes, int ncpus, const vo
 					.ops = &port_ops,
 					.opaque = g };
 	address_space_map(g->vm->io, &g->port_map);
+	g->word_map = g->port_map;
+	g->word_map.base = GUEST_WORD_ADDR;
+	g->word_map.mapped = false;
+	address_space_map(g->vm->memory, &g->word_map);
 	memcpy(g->ram->host + CODE_ADDR, code, code_len);
 	for (int i = 0; i < ncpus; i++) {
 		struct vcpu *cpu = x86_cpu_create(g->vm, &err);
@@ -133,9 +137,67 @@ void guest_destroy(struct guest *g)
 	while (g->vm->ncpus)
 		x86_cpu_destroy(g->vm->cpus[g->vm->ncpus - 1]);
 	address_space_unmap(g->vm->memory, &g->ram_map);
+	address_space_unmap(g->vm->memory, &g->word_map);
 	address_space_unmap(g->vm->io, &g->port_map);
 	vm_destroy(g->vm);
 	g_free(g);
+}
+
+/* Page tables: one page each of level 4 and 3, and a level 2 of 512 large pages. */
+#define PAGE_TABLES 0x2000
+#define PTE_USER_RW 0x7
+#define PTE_LARGE   0x80
+
+static void map_first_gib(struct guest *g)
+{
+	u64 *pml4 = (u64 *)(g->ram->host + PAGE_TABLES), *pdpt = pml4 + 512, *pd = pdpt + 512;
+
+	pml4[0] = (PAGE_TABLES + 0x1000) | PTE_USER_RW;
+	pdpt[0] = (PAGE_TABLES + 0x2000) | PTE_USER_RW;
+	for (u64 i = 0; i < 512; i++)
+		pd[i] = i * 2 * MiB | PTE_LARGE | PTE_USER_RW;
+}
+
+void guest_long_mode(struct guest *g, int i, unsigned cpl)
+{
+	struct vcpu *cpu = g->vm->cpus[i];
+	struct x86_env *env = &x86_cpu_of(cpu)->env;
+	u32 data = DESC_P | DESC_S | cpl << DESC_DPL_SHIFT | DESC_G | 3 << DESC_TYPE_SHIFT;
+	g_autoptr(GError) err = NULL;
+
+	map_first_gib(g);
+	for (int s = 0; s < 6; s++)
+		env->segs[s] =
+			(struct x86_seg){ .selector = 0x20 | cpl, .limit = ~0u, .flags = data };
+	env->segs[R_CS].selector = 0x28 | cpl;
+	env->segs[R_CS].flags |= DESC_CODE | DESC_L;
+	env->cr[0] = 0x80010033; /* paging, write protect, protection */
+	env->cr[3] = PAGE_TABLES;
+	env->cr[4] = 0x220; /* PAE, OSFXSR */
+	env->efer = 0x500;  /* LME, LMA */
+	vcpu_put_state(cpu, &err);
+	g_assert_no_error(err);
+}
+
+void guest_write_loop(struct guest *g, int i, u64 start, u64 end)
+{
+	/* outer: mov rbx, rdi
+	 * inner: mov [rbx], rax; add rbx, 0x1000; cmp rbx, rsi; jb inner
+	 *        inc rax; mov [rdx], eax; jmp outer */
+	static const u8 code[] = { 0x48, 0x89, 0xfb, 0x48, 0x89, 0x03, 0x48, 0x81, 0xc3,
+				   0x00, 0x10, 0x00, 0x00, 0x48, 0x39, 0xf3, 0x72, 0xf1,
+				   0x48, 0xff, 0xc0, 0x89, 0x02, 0xeb, 0xe7 };
+	struct x86_env *env = &x86_cpu_of(g->vm->cpus[i])->env;
+	g_autoptr(GError) err = NULL;
+
+	memcpy(g->ram->host + CODE_ADDR, code, sizeof(code));
+	env->eip = CODE_ADDR;
+	env->regs[R_EAX] = 1;
+	env->regs[R_EDI] = start;
+	env->regs[R_ESI] = end;
+	env->regs[R_EDX] = GUEST_WORD_ADDR;
+	vcpu_put_state(g->vm->cpus[i], &err);
+	g_assert_no_error(err);
 }
 
 void guest_sleep(unsigned us)

@@ -9,12 +9,13 @@
 #include "target/i386.h"
 
 /* Port that the guest writes to say something; last value in guest.said, count in guest.words. */
-#define GUEST_PORT 0xf1
+#define GUEST_PORT      0xf1
+#define GUEST_WORD_ADDR 0x3ffff000 /* the same, as memory */
 
 struct guest {
 	struct vm *vm;
 	struct ramblock *ram;
-	struct mapping ram_map, port_map;
+	struct mapping ram_map, port_map, word_map;
 	u32 said;  /* atomic */
 	u32 words; /* atomic */
 	int stops, resets, shutdowns;
@@ -33,6 +34,19 @@ bool guest_skip(void);
 struct guest *guest_create(const char *props, u64 ram_bytes, int ncpus, const void *code,
 			   size_t code_len);
 void guest_destroy(struct guest *g);
+
+/*
+ * guest_long_mode() - make a vCPU run in long mode: memory below 1 GiB is mapped to itself,
+ * GUEST_WORD_ADDR too.
+ * @cpl: 0 or 3. Some hosts' KVM interprets level 0, slowly.
+ */
+void guest_long_mode(struct guest *g, int cpu, unsigned cpl);
+
+/*
+ * guest_write_loop() - long mode; the vCPU for ever writes a growing number into each page of
+ * [@start, @end), and says the number after each round.
+ */
+void guest_write_loop(struct guest *g, int cpu, u64 start, u64 end);
 
 /* guest_wait_words() - let the guest run until it has said @n words more; fails after 20 s. */
 void guest_wait_words(struct guest *g, u32 n);
