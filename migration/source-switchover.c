@@ -1,0 +1,187 @@
+/*
+ * migration/source-switchover.c - the time in which the guest runs nowhere.
+ */
+#include "migration/source.h"
+
+#include "migration/stream.h"
+#include "util/error.h"
+#include "util/lock.h"
+
+static void stop_vm(struct source *s)
+{
+	struct vm *vm = s->m->vm;
+
+	machine_lock();
+	s->was_running = vm_running(vm);
+	s->old_state = vm_run_state(vm);
+	global_state_store(s->m);
+	STAT_SET(s->stop_ns, monotonic_ns());
+	STAT_SET(s->precopy_bytes, STAT_GET(s->ch->written));
+	vm_stop(vm, RUN_STATE_FINISH_MIGRATE);
+	s->vm_stopped = true;
+	machine_unlock();
+}
+
+void source_restore_vm(struct source *s)
+{
+	struct vm *vm = s->m->vm;
+
+	if (!s->vm_stopped)
+		return;
+	machine_lock();
+	/* Somebody may have changed the state since (quit, reset): leave that alone. */
+	if (vm_run_state(vm) == RUN_STATE_FINISH_MIGRATE) {
+		if (s->was_running)
+			vm_start(vm);
+		else
+			vm_set_run_state(vm, s->old_state);
+	}
+	s->vm_stopped = false;
+	machine_unlock();
+}
+
+/* Waits for migrate-continue where the user asked for a pause. */
+static int pause_before(struct source *s, GError **err)
+{
+	struct migration *m = s->m;
+	bool ok = true;
+
+	if (s->settings.caps[CAP_PAUSE_BEFORE_SWITCHOVER]) {
+		ok = migration_set_status(m, STATUS_ACTIVE, STATUS_PRE_SWITCHOVER);
+		g_mutex_lock(&m->lock);
+		while (!s->continue_requested &&
+		       !__atomic_load_n(&s->cancel_requested, __ATOMIC_ACQUIRE))
+			g_cond_wait(&m->changed, &m->lock);
+		g_mutex_unlock(&m->lock);
+		ok = ok && migration_set_status(m, STATUS_PRE_SWITCHOVER, STATUS_DEVICE);
+	} else {
+		ok = migration_set_status(m, STATUS_ACTIVE, STATUS_DEVICE);
+	}
+	if (ok)
+		return 0;
+	error_set(err, "cancelled");
+	return -ECANCELED;
+}
+
+static int send_ram(struct source *s, GError **err)
+{
+	s64 start = monotonic_ns(), synced;
+	int ret;
+
+	s->q.unlimited = true;
+	ret = ram_source_sync(&s->ram, err);
+	if (ret)
+		return ret;
+	synced = monotonic_ns();
+	STAT_SET(s->actual.sync_ns, synced - start);
+	if (s->settings.send_switchover_start)
+		ret = source_command(s, CMD_SWITCHOVER_START, NULL, 0, err);
+	if (!ret)
+		ret = ram_source_complete(&s->ram, err);
+	if (!ret && s->settings.caps[CAP_VERIFY])
+		ret = source_verify(s, err);
+	STAT_SET(s->actual.ram_ns, monotonic_ns() - synced);
+	return ret;
+}
+
+/* From the end of the stream on the receiver may run: the guest must not run here again because
+ * of a late cancel. */
+static int commit(struct source *s, GError **err)
+{
+	bool cancelled;
+
+	g_mutex_lock(&s->m->lock);
+	cancelled = __atomic_load_n(&s->cancel_requested, __ATOMIC_ACQUIRE);
+	s->committed = !cancelled;
+	g_mutex_unlock(&s->m->lock);
+	if (!cancelled)
+		return 0;
+	error_set(err, "cancelled");
+	return -ECANCELED;
+}
+
+/* Every section into memory under the lock, then out without it. */
+static int send_devices(struct source *s, GString *json, GError **err)
+{
+	struct state_registry *reg = s->m->states;
+	s64 start = monotonic_ns();
+	struct state_writer w;
+	int ret = 0;
+
+	state_writer_init(&w);
+	g_string_append_printf(json, "{\"page_size\":%" PRIu64 ",\"devices\":[", DIRTY_PAGE_SIZE);
+	machine_lock();
+	for (guint i = 0; i < reg->entries->len && !ret; i++)
+		ret = state_save_entry(&w, g_ptr_array_index(reg->entries, i),
+				       s->settings.send_section_footer, json, err);
+	machine_unlock();
+	g_string_append(json, "]}");
+	state_put_u8(&w, ELEM_EOF);
+	if (!ret)
+		ret = commit(s, err);
+	if (!ret)
+		ret = source_write(s, w.buf->data, w.buf->len, err);
+	state_writer_finish(&w);
+	STAT_SET(s->actual.device_ns, monotonic_ns() - start);
+	return ret;
+}
+
+static int send_description(struct source *s, const GString *json, GError **err)
+{
+	u32 be = GUINT32_TO_BE((u32)json->len);
+	u8 type = ELEM_VMDESCRIPTION;
+	int ret = send_queue_put(&s->q, &type, 1, err);
+
+	if (!ret)
+		ret = send_queue_put(&s->q, &be, sizeof(be), err);
+	if (!ret)
+		ret = send_queue_put(&s->q, json->str, json->len, err);
+	return ret ? ret : send_queue_flush(&s->q, err);
+}
+
+/* The receiver's verdict, or that everything has been written. */
+static int wait_for_receiver(struct source *s, GError **err)
+{
+	if (!s->rp.open)
+		return channel_close(s->ch, err);
+	channel_end_write(s->ch);
+	return_path_wait(&s->rp, &s->rp.shut, -1);
+	if (return_path_error(&s->rp, err))
+		return -EPROTO;
+	if (s->rp.shut || !s->rp.required)
+		return 0;
+	error_set(err, "the receiver closed the return path without a result");
+	return -EPIPE;
+}
+
+int source_switchover(struct source *s, GError **err)
+{
+	g_autoptr(GString) json = g_string_sized_new(128 * KiB);
+	s64 sent;
+	int ret;
+
+	stop_vm(s);
+	ret = pause_before(s, err);
+	if (!ret)
+		ret = send_ram(s, err);
+	if (!ret)
+		ret = send_devices(s, json, err);
+	sent = monotonic_ns();
+	if (!ret)
+		ret = send_description(s, json, err);
+	if (!ret)
+		ret = wait_for_receiver(s, err);
+	if (ret)
+		return ret;
+
+	if (s->rp.shut)
+		STAT_SET(s->actual.resume_ns, MAX(s->rp.shut_ns - sent, 0));
+	STAT_SET(s->downtime_ns, (s->rp.shut ? MAX(s->rp.shut_ns, sent) : sent) - s->stop_ns);
+	STAT_SET(s->downtime_bytes, STAT_GET(s->ch->written) - STAT_GET(s->precopy_bytes));
+	machine_lock();
+	if (vm_run_state(s->m->vm) == RUN_STATE_FINISH_MIGRATE)
+		vm_set_run_state(s->m->vm, RUN_STATE_POSTMIGRATE);
+	s->vm_stopped = false;
+	machine_unlock();
+	return 0;
+}
