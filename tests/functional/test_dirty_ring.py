@@ -61,6 +61,24 @@ class SmallRing(FunctionalTest):
         b.qmp.cmd('cont')
         b.check_guest()
 
+    def test_kernel_mode_guest(self):
+        """Where the host interprets kernel mode, it runs past the end of the ring meanwhile."""
+        self.require_tidemark('makes no progress once the kernel has overrun its ring')
+        accel = 'kvm,dirty-ring-size=%d' % SMALLEST
+        a = self.machine('a', append='ring=0 window=8M', memory='64M', accel=accel)
+        a.wait_ready()
+        b = self.machine('b', incoming=self.uri('b'), memory='64M', accel=accel, paused=True)
+        migration.set_parameters(a, max_bandwidth=4_000_000)
+        migration.start(a, self.uri('b'))
+        for _ in range(3):
+            self.assertGreater(a.write_rate(0.5), 1 << 20, 'the guest is stuck')
+        self.assertEqual(migration.status(a), 'active')
+        migration.set_parameters(a, max_bandwidth=0, downtime_limit=5000)
+        migration.finish(a, b)
+        self.assertEqual(a.ram_hash(), b.ram_hash())
+        b.qmp.cmd('cont')
+        b.check_guest(120)
+
     def test_bad_sizes(self):
         for size in ('1000', '3', '-1', '0x', '4294967296'):
             with self.subTest(size=size), self.assertRaises(RuntimeError) as caught:

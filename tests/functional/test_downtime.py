@@ -13,8 +13,9 @@ class Downtime(FunctionalTest):
     def migrate(self, limit):
         """Returns the gap seen from outside, in ms, and the source's query-migrate."""
         guest = 'window=32M fill=64M rate=28 beat=0 clock=%d' % TICK_MS
-        a = self.machine('a', append=guest, memory='128M')
-        b = self.machine('b', incoming=self.uri('b'), memory='128M')
+        testdev = host.has_device(host.binary(), 'tidemark-testdev')
+        a = self.machine('a', append=guest, memory='128M', testdev=testdev)
+        b = self.machine('b', incoming=self.uri('b'), memory='128M', testdev=testdev)
         a.wait_ready()
         migration.set_parameters(a, max_bandwidth=BANDWIDTH, downtime_limit=limit)
         info = migration.run(a, b, self.uri('b'))

@@ -44,6 +44,17 @@ def is_tidemark(path):
 
 
 @functools.lru_cache
+def has_device(path, name):
+    """Whether the emulator lists a device type."""
+    try:
+        listed = subprocess.run([path, '-M', 'none', '-device', 'help'], timeout=30,
+                                capture_output=True, text=True, check=False)
+    except OSError:
+        return False
+    return 'name "%s"' % name in listed.stdout
+
+
+@functools.lru_cache
 def kvm_problem():
     """Why KVM cannot be used here, or None."""
     try:

@@ -16,8 +16,8 @@ class Machine:
     """Started by the constructor; end it with close()."""
 
     def __init__(self, directory, name, *extra, guest='writer', append='', memory='256M', smp=1,
-                 machine='microvm', accel='kvm', incoming=None, paused=False, binary=None,
-                 env=None, oob=False):
+                 machine='microvm', accel='kvm', incoming=None, paused=False, testdev=False,
+                 binary=None, env=None, oob=False):
         """Start an emulator in directory, whose files there begin with name.
 
         extra:    more options, each a string of the command line.
@@ -25,6 +25,7 @@ class Machine:
         append:   the guest's options.
         incoming: argument of -incoming.
         paused:   start with -S.
+        testdev:  .serial is the test device instead of the serial port.
         env:      variables added to the environment.
         """
         self.name = name
@@ -37,8 +38,9 @@ class Machine:
         args = [self.binary, '-M', machine, '-accel', accel, '-m', memory, '-smp', str(smp),
                 '-nodefaults', '-display', 'none', '-no-reboot',
                 '-qmp', 'unix:%s,server=on,wait=off' % self._path('qmp'),
-                '-chardev', 'socket,id=serial0,path=' + self._path('serial'),
-                '-serial', 'chardev:serial0']
+                '-chardev', 'socket,id=serial0,path=' + self._path('serial')]
+        args += (['-device', 'tidemark-testdev,chardev=serial0'] if testdev else
+                 ['-serial', 'chardev:serial0'])
         if guest:
             args += ['-kernel', str(host.guest(guest)), '-append', append]
         if incoming:
