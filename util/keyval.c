@@ -25,12 +25,15 @@ static JsonObject *parse_json(const char *text, GError **err)
 	return json_object_ref(json_node_get_object(root));
 }
 
-/* Adds a leaf; a repeated key becomes an array of all its values. */
+/* Adds a leaf; a repeated key becomes an array of all its values. Of "file=a,file.b=c" the value
+ * is the member "" of the object. */
 static void add_leaf(JsonObject *o, const char *key, const char *value)
 {
 	JsonNode *old = json_object_get_member(o, key);
 
-	if (!old || JSON_NODE_HOLDS_OBJECT(old)) {
+	if (old && JSON_NODE_HOLDS_OBJECT(old)) {
+		add_leaf(json_node_get_object(old), "", value);
+	} else if (!old) {
 		json_object_set_string_member(o, key, value);
 	} else if (JSON_NODE_HOLDS_ARRAY(old)) {
 		json_array_add_string_element(json_node_get_array(old), value);
@@ -59,6 +62,8 @@ static void add_dotted(JsonObject *o, const char *key, const char *value)
 		sub = json_node_get_object(n);
 	} else {
 		sub = json_object_new();
+		if (n)
+			json_object_set_member(sub, "", json_node_copy(n));
 		json_object_set_object_member(o, head, sub);
 	}
 	add_dotted(sub, dot + 1, value);
@@ -144,6 +149,8 @@ static JsonNode *leaf(JsonObject *o, const char *key)
 {
 	JsonNode *n = json_object_get_member(o, key);
 
+	if (n && JSON_NODE_HOLDS_OBJECT(n))
+		n = json_object_get_member(json_node_get_object(n), "");
 	if (n && JSON_NODE_HOLDS_ARRAY(n)) {
 		JsonArray *a = json_node_get_array(n);
 		guint len = json_array_get_length(a);
@@ -172,6 +179,19 @@ const char *keyval_str(JsonObject *o, const char *key)
 
 	json_object_set_string_member(o, key, text);
 	return json_object_get_string_member(o, key);
+}
+
+/* Removes what leaf() found: of an object with further members only its own value. */
+static void drop_leaf(JsonObject *o, const char *key)
+{
+	JsonNode *n = json_object_get_member(o, key);
+
+	if (JSON_NODE_HOLDS_OBJECT(n)) {
+		json_object_remove_member(json_node_get_object(n), "");
+		if (json_object_get_size(json_node_get_object(n)))
+			return;
+	}
+	json_object_remove_member(o, key);
 }
 
 static int bad_value(GError **err, const char *key, const char *value, const char *want)
@@ -280,7 +300,7 @@ char *keyval_take_str(JsonObject *o, const char *key)
 	char *text = g_strdup(keyval_str(o, key));
 
 	if (text)
-		json_object_remove_member(o, key);
+		drop_leaf(o, key);
 	return text;
 }
 
@@ -289,7 +309,7 @@ int keyval_take_bool(JsonObject *o, const char *key, bool *out, GError **err)
 	int ret = keyval_bool(o, key, out, err);
 
 	if (!ret)
-		json_object_remove_member(o, key);
+		drop_leaf(o, key);
 	return ret;
 }
 
@@ -298,7 +318,7 @@ int keyval_take_u64(JsonObject *o, const char *key, u64 *out, GError **err)
 	int ret = keyval_u64(o, key, out, err);
 
 	if (!ret)
-		json_object_remove_member(o, key);
+		drop_leaf(o, key);
 	return ret;
 }
 
@@ -307,7 +327,7 @@ int keyval_take_size(JsonObject *o, const char *key, char default_suffix, u64 *o
 	int ret = keyval_size(o, key, default_suffix, out, err);
 
 	if (!ret)
-		json_object_remove_member(o, key);
+		drop_leaf(o, key);
 	return ret;
 }
 

@@ -32,7 +32,8 @@ enum block_flags {
  * @offset: bytes; any alignment (O_DIRECT images bounce what the host cannot take).
  * @iov:    copied; the memory it names stays valid until @done.
  *
- * Errors of any kind reach @done: -EIO out of range, -EROFS, -EPERM inactive.
+ * Errors of any kind reach @done: -EIO out of range, -EROFS, -EPERM a write while
+ * inactive, -ENOMEDIUM.
  */
 void block_readv(struct block_backend *b, u64 offset, const struct iovec *iov, int niov,
 		 block_done_fn *done, void *opaque);
@@ -50,6 +51,13 @@ void block_write_zeroes(struct block_backend *b, u64 offset, u64 bytes, unsigned
 			block_done_fn *done, void *opaque);
 
 /*
+ * block_plug(), block_unplug() - requests between them may reach the host in one system call.
+ * Pairs nest; none is left open when the machine lock is dropped.
+ */
+void block_plug(void);
+void block_unplug(void);
+
+/*
  * block_pread(), block_pwrite() - the same at once, for start-up, flash and FDC-like devices.
  *
  * Return: 0 or -errno. May block for the host's disk.
@@ -58,7 +66,7 @@ int block_pread(struct block_backend *b, u64 offset, void *buf, size_t len);
 int block_pwrite(struct block_backend *b, u64 offset, const void *buf, size_t len);
 
 /* block_drain(), block_drain_all() - return when no request is in flight; their done functions
- * have run. Other main loop sources do not run meanwhile. */
+ * have run, in the calling thread. Other main loop sources do not run meanwhile. */
 void block_drain(struct block_backend *b);
 void block_drain_all(void);
 
@@ -67,7 +75,9 @@ int block_flush_all(void);
 
 /* ---- What a device asks about its disk --------------------------------------------------- */
 
-u64 block_size(const struct block_backend *b); /* bytes, rounded down to 512 */
+u64 block_size(
+	const struct block_backend *b); /* bytes, rounded up to 512; the rest reads as zeroes */
+bool block_inserted(const struct block_backend *b); /* false: a drive without a medium */
 bool block_read_only(const struct block_backend *b);
 bool block_is_cdrom(const struct block_backend *b);      /* media=cdrom */
 const char *block_serial(const struct block_backend *b); /* -drive serial=; NULL */
@@ -79,6 +89,8 @@ unsigned block_logical_size(const struct block_backend *b); /* host's O_DIRECT u
 
 /* ---- Lookup and ownership ----------------------------------------------------------------- */
 
+/* block_name() - the id, or the node name where there is none: for messages. */
+const char *block_name(const struct block_backend *b);
 /* block_find() - by -drive id or node name; NULL if unknown. */
 struct block_backend *block_find(const char *name);
 const char *block_id(const struct block_backend *b); /* -drive id; "" for -blockdev */
@@ -169,7 +181,7 @@ const char *block_interface_name(enum block_interface t); /* "none", "ide", ... 
 
 /* A -drive: where the machine is to plug it. */
 struct block_drive {
-	struct block_backend *backend; /* NULL: an empty cdrom */
+	struct block_backend *backend;
 	enum block_interface interface;
 	int index;     /* given or the next free one of its interface */
 	int bus, unit; /* -1: not given */
@@ -199,7 +211,7 @@ struct block_drive *block_drive_unclaimed(void);
 
 /*
  * block_inactivate_all() - hand the images over: drain, flush, give the locks back. From then on
- * requests fail with -EPERM. Return: 0, or -errno with @err (the images stay active).
+ * writes fail with -EPERM. Return: 0, or -errno with @err (the images stay active).
  */
 int block_inactivate_all(GError **err);
 

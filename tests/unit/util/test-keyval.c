@@ -37,6 +37,24 @@ static void test_forms(void)
 	      "{\"qom-type\":\"x\",\"size\":5,\"on\":true}");
 }
 
+/* "file=a" and "file.locking=off" belong together, in either order. */
+static void test_value_with_members(void)
+{
+	static const char *const texts[] = { "file=a,file.locking=off", "file.locking=off,file=a" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_autoptr(JsonObject) o = parse(texts[i], NULL);
+		g_autofree char *file = NULL;
+
+		g_assert_cmpstr(keyval_str(o, "file"), ==, "a");
+		file = keyval_take_str(o, "file");
+		g_assert_cmpstr(file, ==, "a");
+		g_assert_null(keyval_str(o, "file"));
+		g_assert_cmpstr(keyval_str(json_object_get_object_member(o, "file"), "locking"), ==,
+				"off");
+	}
+}
+
 static void test_bad(void)
 {
 	static const char *const bad[] = { "{", "{\"a\":1} x", "=1" };
@@ -124,6 +142,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/keyval/forms", test_forms);
+	g_test_add_func("/keyval/value-with-members", test_value_with_members);
 	g_test_add_func("/keyval/bad", test_bad);
 	g_test_add_func("/keyval/sizes", test_sizes);
 	g_test_add_func("/keyval/typed", test_typed);

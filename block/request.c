@@ -1,0 +1,292 @@
+/* block/request.c - requests: checks, choice of the engine, completion, statistics. */
+#include "block/block-priv.h"
+
+#include "util/iov.h"
+#include "util/lock.h"
+#include "util/timer.h"
+
+#include <assert.h>
+#include <glib-unix.h>
+#include <poll.h>
+
+static int in_flight; /* of all images and of none */
+
+static gboolean pool_ready(gint fd, GIOCondition cond, gpointer unused)
+{
+	pool_reap();
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean uring_ready(gint fd, GIOCondition cond, gpointer unused)
+{
+	uring_reap();
+	return G_SOURCE_CONTINUE;
+}
+
+static void watch_engines(void)
+{
+	static bool pool_watched, uring_watched;
+
+	if (!pool_watched)
+		g_unix_fd_add(pool_event_fd(), G_IO_IN, pool_ready, NULL);
+	pool_watched = true;
+	if (!uring_watched && uring_event_fd() >= 0) {
+		g_unix_fd_add(uring_event_fd(), G_IO_IN, uring_ready, NULL);
+		uring_watched = true;
+	}
+}
+
+/* ---- Statistics ---- */
+
+static enum block_op stat_op(enum io_op op)
+{
+	switch (op) {
+	case IO_READ: return BLOCK_OP_READ;
+	case IO_FLUSH: return BLOCK_OP_FLUSH;
+	case IO_DISCARD: return BLOCK_OP_UNMAP;
+	default: return BLOCK_OP_WRITE;
+	}
+}
+
+static void account(struct block_backend *b, const struct block_req *r)
+{
+	struct block_stats *s = &b->stats;
+	enum block_op op = stat_op(r->op);
+
+	s->last_access_ns = clock_ns(CLOCK_TYPE_REALTIME);
+	if (r->ret) {
+		(*(r->invalid ? &s->invalid : &s->failed))[op]++;
+		return;
+	}
+	s->operations[op]++;
+	s->bytes[op] += r->bytes;
+	s->total_time_ns[op] += s->last_access_ns - r->start_ns;
+	if (op == BLOCK_OP_WRITE)
+		s->wr_highest_offset = MAX(s->wr_highest_offset, r->offset - b->base + r->bytes);
+}
+
+void block_get_stats(const struct block_backend *b, struct block_stats *s)
+{
+	*s = b->stats;
+}
+
+/* ---- Life of a request ---- */
+
+void request_done(struct block_req *r)
+{
+	assert(machine_lock_held());
+	account(r->b, r);
+	if (r->img)
+		r->img->in_flight--;
+	in_flight--;
+	/* Freed after done(), whose owner may drain: the counts must not include this one. */
+	r->done(r->opaque, r->ret);
+	if (r->img)
+		image_unref(r->img);
+	g_free(r);
+}
+
+/* Return: 0, or why the host is not asked. */
+static int check(const struct block_backend *b, const struct block_req *r)
+{
+	bool writes = r->op != IO_READ && r->op != IO_FLUSH;
+	u64 size = block_size(b);
+
+	if (!r->img)
+		return -ENOMEDIUM;
+	if (writes && !r->img->active)
+		return -EPERM;
+	if (writes && b->read_only)
+		return -EROFS;
+	if (r->offset > size || r->bytes > size - r->offset)
+		return -EIO;
+	return 0;
+}
+
+static void adjust(struct block_backend *b, struct block_req *r)
+{
+	if (r->op == IO_WRITE && b->detect_zeroes && iov_is_zero(r->iov, r->niov)) {
+		r->op = IO_ZEROES;
+		if (b->detect_zeroes == ZEROES_UNMAP)
+			r->flags |= BLOCK_MAY_UNMAP;
+	}
+	if (!b->unmap)
+		r->flags &= ~BLOCK_MAY_UNMAP;
+	if ((r->op == IO_WRITE || r->op == IO_ZEROES) && !b->write_cache)
+		r->flags |= BLOCK_FUA;
+}
+
+static void submit(struct block_backend *b, struct block_req *r)
+{
+	assert(machine_lock_held());
+	r->b = b;
+	r->img = b->img ? image_ref(b->img) : NULL;
+	r->start_ns = clock_ns(CLOCK_TYPE_REALTIME);
+	watch_engines();
+	in_flight++;
+	if (r->img)
+		r->img->in_flight++;
+	r->ret = check(b, r);
+	if (r->ret) {
+		r->invalid = true;
+		pool_complete(r);
+		return;
+	}
+	r->offset += b->base;
+	adjust(b, r);
+	/* Nothing to do in the host: done at the next turn of the loop. */
+	if ((r->op == IO_DISCARD && !block_can_discard(b)) || r->img->fd < 0) {
+		if (r->op == IO_READ)
+			iov_set(r->iov, r->niov, 0, 0, SIZE_MAX);
+		pool_complete(r);
+		return;
+	}
+	if (!(r->img->uring && !r->img->overlay && uring_submit(r)))
+		pool_submit(r);
+}
+
+static struct block_req *request(enum io_op op, u64 offset, const struct iovec *iov, int niov,
+				 block_done_fn *done, void *opaque)
+{
+	struct block_req *r = g_malloc0(sizeof(*r) + niov * sizeof(*iov));
+
+	r->op = op;
+	r->offset = offset;
+	r->done = done;
+	r->opaque = opaque;
+	r->niov = niov;
+	if (niov)
+		memcpy(r->iov, iov, niov * sizeof(*iov));
+	r->bytes = iov_size(iov, niov);
+	return r;
+}
+
+void block_readv(struct block_backend *b, u64 offset, const struct iovec *iov, int niov,
+		 block_done_fn *done, void *opaque)
+{
+	submit(b, request(IO_READ, offset, iov, niov, done, opaque));
+}
+
+void block_writev(struct block_backend *b, u64 offset, const struct iovec *iov, int niov,
+		  unsigned flags, block_done_fn *done, void *opaque)
+{
+	struct block_req *r = request(IO_WRITE, offset, iov, niov, done, opaque);
+
+	r->flags = flags;
+	submit(b, r);
+}
+
+void block_flush(struct block_backend *b, block_done_fn *done, void *opaque)
+{
+	submit(b, request(IO_FLUSH, 0, NULL, 0, done, opaque));
+}
+
+void block_discard(struct block_backend *b, u64 offset, u64 bytes, block_done_fn *done,
+		   void *opaque)
+{
+	struct block_req *r = request(IO_DISCARD, offset, NULL, 0, done, opaque);
+
+	r->bytes = bytes;
+	submit(b, r);
+}
+
+void block_write_zeroes(struct block_backend *b, u64 offset, u64 bytes, unsigned flags,
+			block_done_fn *done, void *opaque)
+{
+	struct block_req *r = request(IO_ZEROES, offset, NULL, 0, done, opaque);
+
+	r->bytes = bytes;
+	r->flags = flags;
+	submit(b, r);
+}
+
+void block_plug(void)
+{
+	uring_plug(true);
+}
+
+void block_unplug(void)
+{
+	uring_plug(false);
+}
+
+/* ---- At once ---- */
+
+static int rw_now(struct block_backend *b, enum io_op op, u64 offset, void *buf, size_t len)
+{
+	struct iovec v = { buf, len };
+	struct block_req r = {
+		.b = b,
+		.img = b->img,
+		.op = op,
+		.offset = offset,
+		.bytes = len,
+		.start_ns = clock_ns(CLOCK_TYPE_REALTIME),
+		.flags = op == IO_WRITE && !b->write_cache ? BLOCK_FUA : 0,
+	};
+
+	assert(machine_lock_held());
+	r.ret = check(b, &r);
+	r.invalid = r.ret != 0;
+	r.offset += b->base;
+	if (!r.ret)
+		r.ret = image_io(b->img, op, r.offset, len, &v, 1, r.flags);
+	account(b, &r);
+	return r.ret;
+}
+
+int block_pread(struct block_backend *b, u64 offset, void *buf, size_t len)
+{
+	return rw_now(b, IO_READ, offset, buf, len);
+}
+
+int block_pwrite(struct block_backend *b, u64 offset, const void *buf, size_t len)
+{
+	return rw_now(b, IO_WRITE, offset, (void *)buf, len);
+}
+
+/* ---- Waiting ---- */
+
+static void wait_once(void)
+{
+	struct pollfd p[] = {
+		{ .fd = pool_event_fd(), .events = POLLIN },
+		{ .fd = uring_event_fd(), .events = POLLIN }, /* -1 is skipped by poll(2) */
+	};
+
+	if (pool_reap() + uring_reap())
+		return;
+	poll(p, ARRAY_SIZE(p), -1);
+}
+
+void block_drain(struct block_backend *b)
+{
+	assert(machine_lock_held());
+	while (b->img && b->img->in_flight)
+		wait_once();
+}
+
+void block_drain_all(void)
+{
+	assert(machine_lock_held());
+	while (in_flight)
+		wait_once();
+}
+
+int block_flush_all(void)
+{
+	int ret = 0;
+
+	block_drain_all();
+	for (GList *l = block_nodes(); l; l = l->next) {
+		struct block_backend *b = l->data;
+		int one;
+
+		if (!b->img || b->parent || !b->img->active || !b->img->writable)
+			continue;
+		one = image_io(b->img, IO_FLUSH, 0, 0, NULL, 0, 0);
+		if (one && !ret)
+			ret = one;
+	}
+	return ret;
+}
