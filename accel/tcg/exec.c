@@ -1,30 +1,57 @@
 /* accel/tcg/exec.c - the loop that a vCPU thread runs guest code in. */
-#include "accel/tcg/code.h"
 #include "accel/tcg/cpu.h"
+#include "accel/tcg/region.h"
 
 _Noreturn void tcg_raise(struct tcg_cpu *cpu)
 {
 	_longjmp(cpu->unwind, 1);
 }
 
-void tcg_run(struct tcg_cpu *cpu)
+static bool exit_requested(struct tcg_cpu *cpu)
 {
-	if (_setjmp(cpu->unwind) && !cpu->ops->service(cpu, true))
-		return;
+	return __atomic_load_n(&cpu->exit_request, __ATOMIC_RELAXED);
+}
 
-	for (;;) {
-		while (!__atomic_load_n(&cpu->exit_request, __ATOMIC_RELAXED))
+static void run_translated(struct tcg_cpu *cpu)
+{
+	while (!exit_requested(cpu)) {
+		const void *code = region_find(cpu);
+		u64 site;
+
+		if (!code) {
 			cpu->ops->step(cpu);
-		if (!cpu->ops->service(cpu, false))
-			return;
+			continue;
+		}
+		site = host_enter(cpu, code);
+		if (site)
+			region_chain(cpu, site);
 	}
 }
 
-bool tcg_code_in_page(u64 phys)
+static void run_interpreted(struct tcg_cpu *cpu)
 {
-	return false;
+	while (!exit_requested(cpu))
+		cpu->ops->step(cpu);
 }
 
-void tcg_code_written(struct tcg_cpu *cpu, u64 phys, unsigned size)
+void tcg_run(struct tcg_cpu *cpu)
 {
+	bool raised = _setjmp(cpu->unwind);
+
+	for (;;) {
+		if (raised || exit_requested(cpu)) {
+			if (cpu->use_jit)
+				region_leave(cpu);
+			if (!cpu->ops->service(cpu, raised))
+				return;
+			raised = false;
+			continue;
+		}
+		if (cpu->use_jit) {
+			region_enter(cpu);
+			run_translated(cpu);
+		} else {
+			run_interpreted(cpu);
+		}
+	}
 }

@@ -4,7 +4,7 @@
 
 struct tcg_mmu *tcg_mmu_create(void)
 {
-	struct tcg_mmu *mmu = g_new(struct tcg_mmu, 1);
+	struct tcg_mmu *mmu = g_new0(struct tcg_mmu, 1);
 
 	tcg_mmu_flush(mmu);
 	return mmu;
@@ -17,12 +17,13 @@ void tcg_mmu_destroy(struct tcg_mmu *mmu)
 
 void tcg_mmu_flush(struct tcg_mmu *mmu)
 {
-	memset(mmu, 0xff, offsetof(struct tcg_mmu, phys));
+	memset(mmu->hint_r, 0, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
+	memset(mmu->r, 0xff, sizeof(mmu->r) + sizeof(mmu->w) + sizeof(mmu->jc));
 }
 
 void tcg_mmu_rearm(struct tcg_mmu *mmu)
 {
-	memset(mmu->hint_w, 0xff, sizeof(mmu->hint_w));
+	memset(mmu->hint_w, 0, sizeof(mmu->hint_w));
 	memset(mmu->w, 0xff, sizeof(mmu->w));
 }
 
@@ -31,7 +32,7 @@ void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
 	unsigned index = tlb_index(va);
 	unsigned slot = (va & TCG_PAGE_MASK) >> 2 & (JC_SIZE - 1);
 
-	memset(mmu->hint_r, 0xff, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
+	memset(mmu->hint_r, 0, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
 	mmu->r[index].tag = TLB_EMPTY;
 	mmu->w[index].tag = TLB_EMPTY;
 	memset(&mmu->jc[slot], 0xff, (TCG_PAGE_SIZE >> 2) * sizeof(struct jc_entry));
@@ -88,7 +89,9 @@ static u8 *store_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
 		if (e->tag != TLB_EMPTY)
 			e->tag &= ~(u64)TLB_TRACK;
 	}
-	if (tcg_code_in_page(page.phys))
+	if (!tcg_code_in_page(page.phys))
+		e->tag &= ~(u64)(e->tag == TLB_EMPTY ? 0 : TLB_CODE);
+	else
 		tcg_code_written(cpu, page.phys | (va & ~TCG_PAGE_MASK), size);
 	return page.host + (va & ~TCG_PAGE_MASK);
 }
@@ -180,4 +183,50 @@ u32 tcg_fetch(struct tcg_cpu *cpu, u64 va)
 		return cpu->ops->io_read(cpu, page.phys | (va & ~TCG_PAGE_MASK), 4);
 	memcpy(&word, page.host + (va & ~TCG_PAGE_MASK), sizeof(word));
 	return word;
+}
+
+void tcg_slow_load(struct tcg_cpu *cpu, u64 va, unsigned desc)
+{
+	unsigned size = desc & 0xff, n = desc >> 8;
+	u64 v[4] = { 0 };
+
+	for (unsigned i = 0; i < n; i++, va += size) {
+		v[2 * i] = tcg_load(cpu, va, size == 16 ? 8 : size);
+		if (size == 16)
+			v[2 * i + 1] = tcg_load(cpu, va + 8, 8);
+	}
+	memcpy(cpu->transfer, v, sizeof(v));
+}
+
+void tcg_slow_store(struct tcg_cpu *cpu, u64 va, unsigned desc)
+{
+	unsigned size = desc & 0xff, n = desc >> 8;
+
+	if (crosses_page(va, n * size))
+		tcg_probe(cpu, va, n * size, TCG_WRITE);
+	for (unsigned i = 0; i < n; i++, va += size) {
+		tcg_store(cpu, va, cpu->transfer[2 * i], size == 16 ? 8 : size);
+		if (size == 16)
+			tcg_store(cpu, va + 8, cpu->transfer[2 * i + 1], 8);
+	}
+}
+
+void tcg_slow_store8(struct tcg_cpu *cpu, u64 va, u64 val)
+{
+	tcg_store_slow(cpu, va, val, 1);
+}
+
+void tcg_slow_store16(struct tcg_cpu *cpu, u64 va, u64 val)
+{
+	tcg_store_slow(cpu, va, val, 2);
+}
+
+void tcg_slow_store32(struct tcg_cpu *cpu, u64 va, u64 val)
+{
+	tcg_store_slow(cpu, va, val, 4);
+}
+
+void tcg_slow_store64(struct tcg_cpu *cpu, u64 va, u64 val)
+{
+	tcg_store_slow(cpu, va, val, 8);
 }

@@ -4,6 +4,7 @@
 #include "target/arm/sem_mem.h"
 
 #define CPACR_FPEN_SHIFT 20
+#define CPTR_TFP         (1u << 10)
 
 void arm_step(struct tcg_cpu *tcg)
 {
@@ -30,6 +31,21 @@ bool arm_op_available(const struct arm_cpu *cpu, unsigned op)
 	return !feature || cpu_has(cpu, feature);
 }
 
+bool arm_fp_enabled(const struct arm_cpu *cpu)
+{
+	unsigned el = cpu_el(cpu);
+	unsigned fpen = cpu->cpacr_el1 >> CPACR_FPEN_SHIFT & 3;
+
+	if (el < 2 && (!(fpen & 1) || (el == 0 && fpen == 1)))
+		return false;
+	return !(cpu->has_el2 && el <= 2 && cpu->cptr_el2 & CPTR_TFP);
+}
+
+u32 arm_state_key(const struct arm_cpu *cpu)
+{
+	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3;
+}
+
 /* CPACR_EL1.FPEN: 0 and 2 trap EL0 and EL1, 1 traps EL0. CPTR_EL2.TFP (without E2H). */
 void check_fp_access(struct arm_cpu *cpu)
 {
@@ -41,7 +57,7 @@ void check_fp_access(struct arm_cpu *cpu)
 		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
 	if (el == 0 && fpen == 1)
 		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
-	if (cpu->has_el2 && el <= 2 && cpu->cptr_el2 & 1u << 10) {
+	if (cpu->has_el2 && el <= 2 && cpu->cptr_el2 & CPTR_TFP) {
 		cpu->excp.target_el = 2;
 		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
 	}

@@ -97,6 +97,9 @@ static inline u64 cpu_pc(const struct arm_cpu *cpu)
 	return tcg_pc(&cpu->tcg);
 }
 
+/* True if FP and SIMD instructions do not trap at the current exception level. */
+bool arm_fp_enabled(const struct arm_cpu *cpu);
+
 /* UNDEFINED unless FP and SIMD are usable at this exception level; else a trap. */
 void check_fp_access(struct arm_cpu *cpu);
 

@@ -76,16 +76,17 @@ struct tcg_cpu {
 	u32 pc_off;          /* offset in pc_page; exact only in helpers and outside regions */
 	u32 state_key;       /* target state that translations depend on (privilege, ...) */
 	u64 npc;             /* where exec functions of branches put the next pc */
-	void *host_sp;       /* stack pointer to return to the loop with */
 	struct tcg_vreg v[32];
+	u64 transfer[4]; /* values of a slow access of translated code */
 
 	const struct tcg_ops *ops;
 	jmp_buf unwind; /* set while tcg_run() is on the stack */
 	bool use_jit;
-	u64 excl_addr;       /* exclusive monitor: virtual address, ~0 = open */
-	u64 excl_val[2];     /* value that the exclusive load saw */
-	unsigned excl_size;  /* bytes */
-	u64 host_helper[16]; /* entry points that translated code calls */
+	int in_code;          /* between region_enter() and region_leave() */
+	struct tcg_cpu *next; /* in the list of tcg_cpu_register() */
+	u64 excl_addr;        /* exclusive monitor: virtual address, ~0 = open */
+	u64 excl_val[2];      /* value that the exclusive load saw */
+	unsigned excl_size;   /* bytes */
 };
 
 /* Virtual address of the current instruction; exact in helpers and outside of regions. */
@@ -99,6 +100,22 @@ static inline void tcg_set_pc(struct tcg_cpu *cpu, u64 pc)
 	cpu->pc_page = pc & TCG_PAGE_MASK;
 	cpu->pc_off = pc & ~TCG_PAGE_MASK;
 }
+
+/*
+ * tcg_cpu_register() - make a CPU known to the translator; tcg_cpu_unregister() - forget it.
+ * @jit: translate, if the host can; else interpret with ops->step.
+ *
+ * Return: true if the CPU will run translated code.
+ */
+bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit);
+void tcg_cpu_unregister(struct tcg_cpu *cpu);
+
+/*
+ * tcg_select() - choose the address space and the state that translations depend on.
+ * @mmu: soft TLB of the new regime, address space and privilege.
+ * @key: any value; code translated under one key is never run under another.
+ */
+void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key);
 
 /*
  * tcg_raise() - abandon the current instruction and let ops->service act.

@@ -24,6 +24,12 @@ struct tlb_entry {
 	u64 addend; /* host address - virtual address */
 };
 
+struct page_hint {
+	u64 page;   /* virtual */
+	u64 addend; /* host address - virtual address */
+	u64 limit;  /* first offset in the page that the hint does not cover; 0 = no hint */
+};
+
 struct jc_entry {
 	u64 pc;     /* virtual address; odd = empty */
 	void *host; /* entry of the region in the code cache */
@@ -31,10 +37,13 @@ struct jc_entry {
 
 /* Soft TLB and jump cache of one translation regime, address space and privilege. */
 struct tcg_mmu {
-	struct tlb_entry hint_r[32], hint_w[32]; /* last page used with base register n */
+	struct page_hint hint_r[32], hint_w[32]; /* last page used with base register n */
 	struct tlb_entry r[TLB_SIZE], w[TLB_SIZE];
 	struct jc_entry jc[JC_SIZE];
 	u64 phys[TLB_SIZE]; /* of w[], for first_store and code pages */
+	u32 code_gen;       /* number of code pages ever when w[] was last cleared for them */
+	u32 flush_gen;      /* how often all translations had been dropped when jc[] was cleared */
+	u32 jc_key;         /* state_key that jc[] was filled under */
 };
 
 static inline unsigned tlb_index(u64 va)
@@ -66,6 +75,14 @@ void tcg_mmu_rearm(struct tcg_mmu *mmu);
  */
 u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size);
 void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size);
+
+/* The same for translated code: @size is bytes | count << 8, values in cpu->transfer[2 * n]. */
+void tcg_slow_load(struct tcg_cpu *cpu, u64 va, unsigned size);
+void tcg_slow_store(struct tcg_cpu *cpu, u64 va, unsigned size);
+void tcg_slow_store8(struct tcg_cpu *cpu, u64 va, u64 val);
+void tcg_slow_store16(struct tcg_cpu *cpu, u64 va, u64 val);
+void tcg_slow_store32(struct tcg_cpu *cpu, u64 va, u64 val);
+void tcg_slow_store64(struct tcg_cpu *cpu, u64 va, u64 val);
 
 /*
  * tcg_host() - host address of a naturally aligned or in-page access, for atomics.

@@ -176,6 +176,12 @@ static inline void arm_state_changed(struct arm_cpu *cpu)
  */
 void arm_step(struct tcg_cpu *cpu);
 
+/* tcg_ops.translate: translate the region at the current pc. */
+void arm_translate(struct tcg_cpu *cpu, struct trans *t);
+
+/* The state that arm_translate() depends on, as the key for tcg_select(). */
+u32 arm_state_key(const struct arm_cpu *cpu);
+
 /* Features of the CPU model "max", one bit each. */
 u64 arm_features_max(void);
 

@@ -1,0 +1,50 @@
+/* accel/tcg/code-none.c - stands in for region.c on hosts without a code generator. */
+#include "accel/tcg/code.h"
+#include "accel/tcg/mem.h"
+#include "accel/tcg/region.h"
+
+bool tcg_code_in_page(u64 phys)
+{
+	return false;
+}
+
+void tcg_code_written(struct tcg_cpu *cpu, u64 phys, unsigned size)
+{
+}
+
+bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
+{
+	return cpu->use_jit = false;
+}
+
+void tcg_cpu_unregister(struct tcg_cpu *cpu)
+{
+}
+
+void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key)
+{
+	cpu->mmu = mmu;
+	cpu->state_key = key;
+}
+
+void region_enter(struct tcg_cpu *cpu)
+{
+}
+
+void region_leave(struct tcg_cpu *cpu)
+{
+}
+
+const void *region_find(struct tcg_cpu *cpu)
+{
+	return NULL;
+}
+
+void region_chain(struct tcg_cpu *cpu, u64 site)
+{
+}
+
+u64 host_enter(struct tcg_cpu *cpu, const void *code)
+{
+	return 0;
+}

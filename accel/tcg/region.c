@@ -1,0 +1,375 @@
+/*
+ * accel/tcg/region.c - translated regions: code memory, lookup, chaining, invalidation.
+ *
+ * One mutex guards everything here; running translated code takes no lock. A discarded region
+ * keeps its memory until everything is thrown away at once, when no vCPU is in translated code.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "accel/tcg/code.h"
+#include "accel/tcg/mem.h"
+#include "accel/tcg/region.h"
+
+#define CODE_SIZE    (64 * MiB)
+#define CODE_RESERVE (128 * KiB) /* more than any one region needs */
+#define FILTER_BITS  16
+
+/* Regions that start in one physical page. */
+struct code_page {
+	u64 phys;
+	struct tcg_region *regions;
+	u64 lines; /* bit n: bytes 64n to 64n + 63 have been translated */
+};
+
+struct site {
+	u8 *at;
+	s32 original; /* displacement to its own exit */
+};
+
+static GMutex lock;
+static GCond idle, flushed;
+static int flush_wanted; /* vCPUs must stay out of translated code */
+static u32 flush_gen;
+static struct tcg_cpu *all_cpus;
+static u8 *code_rw, *code_next;
+static s64 code_rx;       /* executable - writable address */
+static GHashTable *pages; /* phys -> struct code_page */
+static GPtrArray *all_regions;
+static u16 filter[1u << FILTER_BITS]; /* number of code pages by hash, read without the lock */
+static u32 code_gen;
+
+static unsigned filter_index(u64 phys)
+{
+	return (phys >> TCG_PAGE_BITS) * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS);
+}
+
+bool tcg_code_in_page(u64 phys)
+{
+	return __atomic_load_n(&filter[filter_index(phys)], __ATOMIC_RELAXED);
+}
+
+static guint page_hash(gconstpointer key)
+{
+	return (*(const u64 *)key >> TCG_PAGE_BITS) * 0x9e3779b9u;
+}
+
+/* Code memory is mapped twice, so that no page is ever writable and executable at one address. */
+static bool code_map(void)
+{
+	int fd = memfd_create("tcg-code", MFD_CLOEXEC);
+	u8 *rx;
+
+	if (fd < 0 || ftruncate(fd, CODE_SIZE)) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	code_rw = mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	rx = mmap(NULL, CODE_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+	if (code_rw == MAP_FAILED || rx == MAP_FAILED)
+		return false;
+	code_rx = rx - code_rw;
+	return true;
+}
+
+static u8 *code_first; /* behind the entry code */
+
+static bool init_locked(void)
+{
+	static bool tried, works;
+	struct trans t = { 0 };
+
+	if (tried)
+		return works;
+	tried = true;
+	works = host_supported() && code_map();
+	if (!works)
+		return false;
+	t.p = code_rw;
+	t.rx = code_rx;
+	host_make_entry(&t);
+	code_first = code_next = t.p;
+	pages = g_hash_table_new_full(page_hash, g_int64_equal, NULL, g_free);
+	all_regions = g_ptr_array_new();
+	return true;
+}
+
+bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
+{
+	g_mutex_lock(&lock);
+	cpu->use_jit = jit && cpu->ops->translate && init_locked();
+	cpu->next = all_cpus;
+	all_cpus = cpu;
+	g_mutex_unlock(&lock);
+	return cpu->use_jit;
+}
+
+void tcg_cpu_unregister(struct tcg_cpu *cpu)
+{
+	struct tcg_cpu **p;
+
+	g_mutex_lock(&lock);
+	for (p = &all_cpus; *p && *p != cpu; p = &(*p)->next)
+		;
+	if (*p)
+		*p = cpu->next;
+	g_mutex_unlock(&lock);
+}
+
+/* Bring a soft TLB that was not current up to date with what happened meanwhile. */
+static void catch_up(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
+{
+	u32 gen = __atomic_load_n(&code_gen, __ATOMIC_ACQUIRE);
+
+	if (mmu->code_gen != gen) {
+		tcg_mmu_rearm(mmu);
+		mmu->code_gen = gen;
+	}
+	if (mmu->jc_key != cpu->state_key || mmu->flush_gen != flush_gen) {
+		memset(mmu->jc, 0xff, sizeof(mmu->jc));
+		mmu->jc_key = cpu->state_key;
+		mmu->flush_gen = flush_gen;
+	}
+}
+
+void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key)
+{
+	cpu->mmu = mmu;
+	cpu->state_key = key;
+	catch_up(cpu, mmu);
+}
+
+/* With the lock: give way to a vCPU that throws all translations away. */
+static void yield_to_flush_locked(struct tcg_cpu *cpu)
+{
+	while (flush_wanted) {
+		cpu->in_code = 0;
+		g_cond_broadcast(&idle);
+		g_cond_wait(&flushed, &lock);
+	}
+	cpu->in_code = 1;
+}
+
+void region_enter(struct tcg_cpu *cpu)
+{
+	__atomic_store_n(&cpu->in_code, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&flush_wanted, __ATOMIC_SEQ_CST)) {
+		g_mutex_lock(&lock);
+		yield_to_flush_locked(cpu);
+		g_mutex_unlock(&lock);
+	}
+	catch_up(cpu, cpu->mmu);
+}
+
+void region_leave(struct tcg_cpu *cpu)
+{
+	__atomic_store_n(&cpu->in_code, 0, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&flush_wanted, __ATOMIC_SEQ_CST)) {
+		g_mutex_lock(&lock);
+		g_cond_broadcast(&idle);
+		g_mutex_unlock(&lock);
+	}
+}
+
+/* ---- discarding ---- */
+
+static void discard_locked(struct tcg_region *r)
+{
+	r->discarded = true;
+	host_redirect(r->entry, r->dead);
+	for (unsigned i = 0; i < r->sites->len; i++) {
+		struct site *s = &g_array_index(r->sites, struct site, i);
+
+		host_link(s->at, s->at + 4 + s->original);
+	}
+	g_array_set_size(r->sites, 0);
+}
+
+static bool overlaps(const struct tcg_region *r, u64 phys, unsigned size)
+{
+	return phys < r->phys + 4 * r->ninsns && r->phys < phys + size;
+}
+
+void tcg_code_written(struct tcg_cpu *cpu, u64 phys, unsigned size)
+{
+	u64 base = phys & TCG_PAGE_MASK;
+	unsigned first = (phys & ~TCG_PAGE_MASK) / 64, last = (phys + size - 1 - base) / 64;
+	u64 hit = (~(u64)0 << first) & (~(u64)0 >> (63 - last));
+	struct tcg_region **p;
+	struct code_page *page;
+
+	g_mutex_lock(&lock);
+	page = pages ? g_hash_table_lookup(pages, &base) : NULL;
+	if (page && page->lines & hit) {
+		for (p = &page->regions; *p;) {
+			struct tcg_region *r = *p;
+
+			if (overlaps(r, phys, size)) {
+				*p = r->next;
+				discard_locked(r);
+			} else {
+				p = &r->next;
+			}
+		}
+	}
+	if (page && !page->regions) {
+		__atomic_fetch_sub(&filter[filter_index(base)], 1, __ATOMIC_RELAXED);
+		g_hash_table_remove(pages, &base);
+	}
+	g_mutex_unlock(&lock);
+}
+
+static bool others_in_code(const struct tcg_cpu *self)
+{
+	bool any = false;
+
+	for (struct tcg_cpu *cpu = all_cpus; cpu; cpu = cpu->next) {
+		if (cpu == self || !__atomic_load_n(&cpu->in_code, __ATOMIC_SEQ_CST))
+			continue;
+		__atomic_store_n(&cpu->exit_request, 1, __ATOMIC_RELAXED);
+		any = true;
+	}
+	return any;
+}
+
+/* Throw all translations away, once every other vCPU has left translated code. */
+static void flush_all_locked(struct tcg_cpu *self)
+{
+	flush_wanted = 1;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while (others_in_code(self))
+		g_cond_wait(&idle, &lock);
+
+	for (unsigned i = 0; i < all_regions->len; i++) {
+		struct tcg_region *r = g_ptr_array_index(all_regions, i);
+
+		g_array_free(r->sites, TRUE);
+		g_free(r);
+	}
+	g_ptr_array_set_size(all_regions, 0);
+	g_hash_table_remove_all(pages);
+	memset(filter, 0, sizeof(filter));
+	code_next = code_first;
+	flush_gen++;
+	flush_wanted = 0;
+	g_cond_broadcast(&flushed);
+	catch_up(self, self->mmu);
+}
+
+/* ---- translating and finding ---- */
+
+/* A page gets its first translation: stores to it must be noticed from now on. */
+static struct code_page *page_add_locked(struct tcg_cpu *cpu, u64 phys)
+{
+	struct code_page *page = g_new0(struct code_page, 1);
+
+	page->phys = phys;
+	g_hash_table_insert(pages, &page->phys, page);
+	__atomic_fetch_add(&filter[filter_index(phys)], 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&code_gen, 1, __ATOMIC_SEQ_CST);
+	for (struct tcg_cpu *other = all_cpus; other; other = other->next)
+		if (other != cpu)
+			__atomic_store_n(&other->exit_request, 1, __ATOMIC_RELAXED);
+	catch_up(cpu, cpu->mmu);
+	return page;
+}
+
+static struct tcg_region *translate_locked(struct tcg_cpu *cpu, struct code_page *page,
+					   const struct tcg_page *guest)
+{
+	struct tcg_region *r = g_new0(struct tcg_region, 1);
+	struct slow_path *slow = host_slow_paths();
+	struct trans t = {
+		.p = code_next,
+		.limit = code_rw + CODE_SIZE,
+		.rx = code_rx,
+		.cpu = cpu,
+		.start = tcg_pc(cpu),
+		.off = cpu->pc_off,
+		.slow = slow,
+		.flags_live = true,
+	};
+	unsigned first, last;
+
+	t.words = (const u32 *)(guest->host + cpu->pc_off);
+	t.max_insns = MIN(TCG_MAX_INSNS, (TCG_PAGE_SIZE - cpu->pc_off) / 4);
+	e_begin(&t);
+	cpu->ops->translate(cpu, &t);
+	e_end(&t);
+	code_next = t.p;
+
+	r->phys = page->phys | cpu->pc_off;
+	r->key = cpu->state_key;
+	r->ninsns = t.ninsns;
+	r->entry = t.entry;
+	r->dead = t.dead;
+	r->sites = g_array_new(FALSE, FALSE, sizeof(struct site));
+	r->next = page->regions;
+	page->regions = r;
+	first = cpu->pc_off / 64;
+	last = (cpu->pc_off + 4 * r->ninsns - 1) / 64;
+	page->lines |= (~(u64)0 << first) & (~(u64)0 >> (63 - last));
+	g_ptr_array_add(all_regions, r);
+	return r;
+}
+
+static struct tcg_region *lookup_locked(struct tcg_cpu *cpu)
+{
+	struct tcg_page guest;
+	struct code_page *page;
+	struct tcg_region *r;
+
+	g_mutex_unlock(&lock);
+	cpu->ops->fill(cpu, tcg_pc(cpu), TCG_EXEC, 4, &guest); /* may raise */
+	g_mutex_lock(&lock);
+	if (!guest.host)
+		return NULL;
+	yield_to_flush_locked(cpu);
+	page = g_hash_table_lookup(pages, &guest.phys);
+	for (r = page ? page->regions : NULL; r; r = r->next)
+		if (r->phys == (guest.phys | cpu->pc_off) && r->key == cpu->state_key)
+			return r;
+	if (code_next + CODE_RESERVE > code_rw + CODE_SIZE) {
+		flush_all_locked(cpu);
+		page = NULL;
+	}
+	if (!page)
+		page = page_add_locked(cpu, guest.phys);
+	return translate_locked(cpu, page, &guest);
+}
+
+const void *region_find(struct tcg_cpu *cpu)
+{
+	u64 pc = tcg_pc(cpu);
+	struct jc_entry *jc = &cpu->mmu->jc[(pc >> 2) & (JC_SIZE - 1)];
+	struct tcg_region *r;
+
+	if (pc & 3)
+		return NULL;
+	g_mutex_lock(&lock);
+	r = lookup_locked(cpu);
+	g_mutex_unlock(&lock);
+	if (!r)
+		return NULL;
+	jc->host = r->entry + code_rx;
+	jc->pc = pc;
+	return jc->host;
+}
+
+void region_chain(struct tcg_cpu *cpu, u64 site)
+{
+	struct site s = { .at = (u8 *)(uintptr_t)(site - code_rx) };
+	struct tcg_region *r;
+	u32 gen = flush_gen;
+
+	g_mutex_lock(&lock);
+	r = lookup_locked(cpu);
+	if (r && gen == flush_gen) {
+		memcpy(&s.original, s.at, sizeof(s.original));
+		g_array_append_val(r->sites, s);
+		host_link(s.at, r->entry);
+	}
+	g_mutex_unlock(&lock);
+}

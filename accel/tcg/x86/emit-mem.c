@@ -1,0 +1,376 @@
+/*
+ * accel/tcg/x86/emit-mem.c - guest loads and stores: inline soft TLB, slow paths out of line.
+ *
+ * Fast path: the tag of the last byte's page must equal that of the TLB entry of the first byte,
+ * so that an access that crosses a page takes the slow path; or the first byte must lie in the page
+ * of the base register's hint, but not so near to its end that any access could leave it. rcx then
+ * holds host address - virtual address.
+ */
+#include "accel/tcg/x86/host.h"
+
+#define HINT_FIELD(f) ((s32)offsetof(struct page_hint, f))
+#define HINT_LIMIT    (TCG_PAGE_SIZE - 31) /* the widest access has 32 bytes */
+
+/* Address in a host register: the base's own, or rax. */
+static unsigned address(struct trans *t, const struct e_address *at)
+{
+	int base = host_reg(at->base);
+
+	if (!at->indexed) {
+		if (at->imm == 0 && base >= 0)
+			return base;
+		if (base >= 0) {
+			x_rm(t, 1, OP_LEA, RAX, base, at->imm);
+		} else {
+			x_get(t, 1, RAX, at->base);
+			if (at->imm)
+				x_ri(t, 1, 0, RAX, at->imm);
+		}
+		return RAX;
+	}
+	if (at->index == E_ZERO) {
+		x_get(t, 1, RAX, at->base);
+		return RAX;
+	}
+	if (at->ext == E_U64 && host_reg(at->index) >= 0) {
+		unsigned b = x_use(t, 1, at->base, RCX);
+
+		if (at->shift <= 3) {
+			x_rmx(t, 1, OP_LEA, RAX, b, host_reg(at->index), at->shift, 0);
+			return RAX;
+		}
+	}
+	e_extend(t, at->ext, 1, E_T0, at->index);
+	if (at->shift <= 3) {
+		unsigned b = x_use(t, 1, at->base, RCX);
+
+		x_rmx(t, 1, OP_LEA, RAX, b, RAX, at->shift, 0);
+	} else {
+		x_shift(t, 1, 4, RAX, at->shift);
+		x_rg(t, 1, OP_ADD, RAX, at->base);
+	}
+	return RAX;
+}
+
+/* rdx = page of the last of @bytes bytes at @va, or no page at all if it must be aligned. */
+static void last_page(struct trans *t, unsigned va, unsigned bytes, bool aligned)
+{
+	if (aligned) {
+		x_rr(t, 1, OP_LOAD, RDX, va);
+		x_ri(t, 1, 4, RDX, -(s32)TCG_PAGE_SIZE | (s32)(bytes - 1));
+		return;
+	}
+	if (bytes > 1)
+		x_rm(t, 1, OP_LEA, RDX, va, bytes - 1);
+	else
+		x_rr(t, 1, OP_LOAD, RDX, va);
+	x_ri(t, 1, 4, RDX, -(s32)TCG_PAGE_SIZE);
+}
+
+/* rcx = offset of the TLB entry of @va. */
+static void entry_offset(struct trans *t, unsigned va)
+{
+	x_rorx(t, 0, RCX, va, TCG_PAGE_BITS - 4);
+	x_ri(t, 0, 4, RCX, (TLB_SIZE - 1) * sizeof(struct tlb_entry));
+}
+
+static s32 hint_disp(bool write, unsigned hint)
+{
+	return (write ? MMU_FIELD(hint_w) : MMU_FIELD(hint_r)) +
+	       (s32)(hint * sizeof(struct page_hint));
+}
+
+static s32 table_disp(bool write)
+{
+	return write ? MMU_FIELD(w) : MMU_FIELD(r);
+}
+
+/* The check before an access of @bytes bytes at host register @va; leaves the addend in rcx. */
+static struct slow_path *check(struct trans *t, enum slow_kind kind, unsigned va, unsigned bytes,
+			       const struct e_address *at)
+{
+	bool write = kind == SLOW_STORE || kind == SLOW_STORE_PAIR;
+	struct slow_path *s;
+	u8 *from;
+
+	if (at->hint && at->base < 32) {
+		s32 disp = hint_disp(write, at->base);
+
+		x_rr(t, 1, OP_LOAD, RDX, va);
+		x_rm(t, 1, OP_SUB, RDX, R15, disp + HINT_FIELD(page));
+		x_rm(t, 1, OP_CMP, RDX, R15, disp + HINT_FIELD(limit));
+		from = x_jcc32(t, CC_AE);
+		s = x_slow(t, kind, NULL);
+		s->hint = at->base;
+		s->hint_from = from;
+		x_rm(t, 1, OP_LOAD, RCX, R15, disp + HINT_FIELD(addend));
+		s->hint_done = t->p;
+	} else {
+		last_page(t, va, bytes, at->aligned);
+		entry_offset(t, va);
+		x_rmx(t, 1, OP_CMP, RDX, R15, RCX, 0, table_disp(write));
+		from = x_jcc32(t, CC_NE);
+		s = x_slow(t, kind, from);
+		x_rmx(t, 1, OP_LOAD, RCX, R15, RCX, 0, table_disp(write) + 8);
+	}
+	s->va = va;
+	s->fn = at->slow;
+	s->args_size = at->args_size;
+	if (at->args_size) {
+		g_assert(at->args_size <= sizeof(s->args));
+		memcpy(s->args, at->args, at->args_size);
+	}
+	return s;
+}
+
+static const u16 load_opcode[] = { OP_MOVZX8, OP_MOVZX16, OP_LOAD,  OP_LOAD,
+				   OP_MOVSX8, OP_MOVSX16, OP_MOVSXD };
+static const u8 ext_size[] = { 1, 2, 4, 8, 1, 2, 4 };
+
+/* Load from [va + rcx + disp] into an operand. */
+static void load_value(struct trans *t, enum e_ext ext, unsigned w, unsigned d, unsigned va,
+		       s32 disp)
+{
+	unsigned r = x_dest(d, RDX);
+	unsigned wide = ext == E_U64 ? 1 : ext < E_S8 ? 0 : w;
+
+	x_rmx(t, wide, load_opcode[ext], r, va, RCX, 0, disp);
+	x_put(t, d, r);
+}
+
+static void store_value(struct trans *t, unsigned size, unsigned a, unsigned va, s32 disp)
+{
+	static const u16 opcode[] = {
+		[1] = OP_STORE8, [2] = OP_STORE16, [4] = OP_STORE, [8] = OP_STORE
+	};
+	unsigned r = x_use(t, size == 8, a, RDX);
+
+	x_rmx(t, size == 8, opcode[size], r, va, RCX, 0, disp);
+}
+
+void e_load(struct trans *t, enum e_ext ext, unsigned w, unsigned d, const struct e_address *at)
+{
+	unsigned va = address(t, at);
+	struct slow_path *s = check(t, SLOW_LOAD, va, ext_size[ext], at);
+
+	s->size = ext_size[ext];
+	s->ext = ext;
+	s->w = w;
+	s->d0 = d;
+	load_value(t, ext, w, d, va, 0);
+	s->done = t->p;
+}
+
+void e_store(struct trans *t, unsigned size, unsigned a, const struct e_address *at)
+{
+	unsigned va = address(t, at);
+	struct slow_path *s = check(t, SLOW_STORE, va, size, at);
+
+	s->size = size;
+	s->d0 = a;
+	store_value(t, size, a, va, 0);
+	s->done = t->p;
+}
+
+void e_load_pair(struct trans *t, enum e_ext ext, unsigned d0, unsigned d1,
+		 const struct e_address *at)
+{
+	unsigned size = ext_size[ext], va = address(t, at);
+	struct slow_path *s;
+
+	if (va != RAX) { /* the first load may change the base */
+		x_rr(t, 1, OP_LOAD, RAX, va);
+		va = RAX;
+	}
+	s = check(t, SLOW_LOAD_PAIR, va, 2 * size, at);
+	s->size = size;
+	s->ext = ext;
+	s->w = 1;
+	s->d0 = d0;
+	s->d1 = d1;
+	load_value(t, ext, 1, d0, va, 0);
+	load_value(t, ext, 1, d1, va, size);
+	s->done = t->p;
+}
+
+void e_store_pair(struct trans *t, unsigned size, unsigned a0, unsigned a1,
+		  const struct e_address *at)
+{
+	unsigned va = address(t, at);
+	struct slow_path *s = check(t, SLOW_STORE_PAIR, va, 2 * size, at);
+
+	s->size = size;
+	s->d0 = a0;
+	s->d1 = a1;
+	store_value(t, size, a0, va, 0);
+	store_value(t, size, a1, va, size);
+	s->done = t->p;
+}
+
+static s32 vector_disp(unsigned v, unsigned half)
+{
+	return CPU_FIELD(v) + (s32)(v * sizeof(struct tcg_vreg) + half * 8);
+}
+
+/* movups xmm0, [va + rcx + disp] and the like */
+#define OP_MOVUPS_LOAD  (0x10 | OP_0F)
+#define OP_MOVUPS_STORE (0x11 | OP_0F)
+
+void e_load_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
+		   const struct e_address *at)
+{
+	static const u8 ext[] = { [1] = E_U8, [2] = E_U16, [4] = E_U32, [8] = E_U64 };
+	unsigned va = address(t, at);
+	struct slow_path *s = check(t, n == 2 ? SLOW_LOAD_PAIR : SLOW_LOAD, va, n * size, at);
+
+	s->size = size;
+	s->vector = n;
+	s->d0 = v[0];
+	s->d1 = n == 2 ? v[1] : 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (size == 16) {
+			x_rmx(t, 0, OP_MOVUPS_LOAD, i, va, RCX, 0, i * 16);
+			x_rm(t, 0, OP_MOVUPS_STORE, i, RBP, vector_disp(v[i], 0));
+			continue;
+		}
+		x_rmx(t, size == 8, load_opcode[ext[size]], RDX, va, RCX, 0, i * size);
+		x_rm(t, 1, OP_STORE, RDX, RBP, vector_disp(v[i], 0));
+		x_mov_mi(t, 1, RBP, vector_disp(v[i], 1), 0);
+	}
+	s->done = t->p;
+}
+
+void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
+		    const struct e_address *at)
+{
+	static const u16 opcode[] = {
+		[1] = OP_STORE8, [2] = OP_STORE16, [4] = OP_STORE, [8] = OP_STORE
+	};
+	unsigned va = address(t, at);
+	struct slow_path *s = check(t, n == 2 ? SLOW_STORE_PAIR : SLOW_STORE, va, n * size, at);
+
+	s->size = size;
+	s->vector = n;
+	s->d0 = v[0];
+	s->d1 = n == 2 ? v[1] : 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (size == 16) {
+			x_rm(t, 0, OP_MOVUPS_LOAD, i, RBP, vector_disp(v[i], 0));
+			x_rmx(t, 0, OP_MOVUPS_STORE, i, va, RCX, 0, i * 16);
+			continue;
+		}
+		x_rm(t, 1, OP_LOAD, RDX, RBP, vector_disp(v[i], 0));
+		x_rmx(t, size == 8, opcode[size], RDX, va, RCX, 0, i * size);
+	}
+	s->done = t->p;
+}
+
+/* ---- out of line ---- */
+
+/* A failed hint: look into the TLB, and on success remember the page in the hint. */
+static void refill_hint(struct trans *t, struct slow_path *s, bool write)
+{
+	bool pair = s->kind == SLOW_LOAD_PAIR || s->kind == SLOW_STORE_PAIR;
+	s32 disp = hint_disp(write, s->hint);
+	u8 *miss;
+
+	x_set32(s->hint_from, t->p);
+	last_page(t, s->va, s->size << pair, false);
+	entry_offset(t, s->va);
+	x_rmx(t, 1, OP_CMP, RDX, R15, RCX, 0, table_disp(write));
+	miss = x_jcc32(t, CC_NE);
+	x_rmx(t, 1, OP_LOAD, RCX, R15, RCX, 0, table_disp(write) + 8);
+	x_rm(t, 1, OP_STORE, RDX, R15, disp + HINT_FIELD(page));
+	x_rm(t, 1, OP_STORE, RCX, R15, disp + HINT_FIELD(addend));
+	x_mov_mi(t, 1, R15, disp + HINT_FIELD(limit), HINT_LIMIT);
+	x_set32(x_jmp32(t), s->hint_done);
+	x_set32(miss, t->p);
+}
+
+/* rdx = argument for the call: the value to store, or cpu->transfer filled with it. */
+static void slow_values(struct trans *t, const struct slow_path *s)
+{
+	unsigned n = s->kind == SLOW_STORE_PAIR ? 2 : 1;
+	const u8 operand[] = { s->d0, s->d1 };
+
+	if (s->kind == SLOW_STORE && !s->vector) {
+		x_get(t, s->size == 8, RDX, s->d0);
+		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		s32 to = CPU_FIELD(transfer) + (s32)(i * 16);
+
+		if (s->vector) {
+			x_rm(t, 0, OP_MOVUPS_LOAD, 0, RBP, vector_disp(operand[i], 0));
+			x_rm(t, 0, OP_MOVUPS_STORE, 0, RBP, to);
+		} else {
+			x_get(t, 1, RDX, operand[i]);
+			x_rm(t, 1, OP_STORE, RDX, RBP, to);
+		}
+	}
+}
+
+static void slow_results(struct trans *t, const struct slow_path *s)
+{
+	unsigned n = s->kind == SLOW_LOAD_PAIR ? 2 : 1;
+	const u8 operand[] = { s->d0, s->d1 };
+
+	for (unsigned i = 0; i < n; i++) {
+		s32 from = CPU_FIELD(transfer) + (s32)(i * 16);
+
+		if (s->vector) {
+			x_rm(t, 0, OP_MOVUPS_LOAD, 0, RBP, from);
+			x_rm(t, 0, OP_MOVUPS_STORE, 0, RBP, vector_disp(operand[i], 0));
+		} else {
+			unsigned r = x_dest(operand[i], RDX);
+			unsigned wide = s->ext == E_U64 ? 1 : s->ext < E_S8 ? 0 : s->w;
+
+			x_rm(t, wide, load_opcode[s->ext], r, RBP, from);
+			x_put(t, operand[i], r);
+		}
+	}
+}
+
+static const void *slow_function(const struct slow_path *s)
+{
+	if (s->kind == SLOW_LOAD || s->kind == SLOW_LOAD_PAIR)
+		return tcg_slow_load;
+	if (s->kind == SLOW_STORE_PAIR || s->vector)
+		return tcg_slow_store;
+	switch (s->size) {
+	case 1: return tcg_slow_store8;
+	case 2: return tcg_slow_store16;
+	case 4: return tcg_slow_store32;
+	default: return tcg_slow_store64;
+	}
+}
+
+void x_slow_memory(struct trans *t, struct slow_path *s)
+{
+	bool write = s->kind == SLOW_STORE || s->kind == SLOW_STORE_PAIR;
+	unsigned count = s->kind == SLOW_STORE_PAIR || s->kind == SLOW_LOAD_PAIR ? 2 : 1;
+
+	if (s->hint != NO_REG)
+		refill_hint(t, s, write);
+	if (s->from)
+		x_set32(s->from, t->p);
+	if (s->fn) {
+		x_store_flags(t, &s->flags);
+		x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);
+		x_call_exec(t, s->fn, s->args, s->args_size);
+		x_set32(x_jmp32(t), s->done);
+		return;
+	}
+	x_rr(t, 1, OP_LOAD, RCX, s->va);
+	x_store_flags(t, &s->flags); /* also if dead: for the handler of a fault */
+	if (write)
+		slow_values(t, s);
+	x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);
+	if (!write || count == 2 || s->vector)
+		x_movi(t, RDX, s->size | count << 8);
+	x_movi(t, RAX, (u64)(uintptr_t)slow_function(s));
+	x_call_out(t, host_entry.call_memory);
+	if (!write)
+		slow_results(t, s);
+	x_set32(x_jmp32(t), s->done);
+}

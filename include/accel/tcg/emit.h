@@ -1,0 +1,185 @@
+/*
+ * accel/tcg/emit.h - what a target's translation rules may emit.
+ *
+ * Operands are guest registers 0..31 (31 = stack pointer), scratch registers E_T0..E_T2, or
+ * E_ZERO, which reads as zero and as a destination drops the result. w is 0 for 32-bit (the
+ * result is zero extended) and 1 for 64-bit operations. Where registers live is the back end's
+ * affair. Loads, stores, calls, division, e_mulh and e_csel clobber all scratch registers; the
+ * other functions may clobber E_T0 and E_T1 unless these are their destination, but keep E_T2.
+ */
+#ifndef ACCEL_TCG_EMIT_H
+#define ACCEL_TCG_EMIT_H
+
+#include "accel/tcg/cpu.h"
+
+#define TCG_MAX_INSNS 64 /* guest instructions in one region */
+
+#define TCG_MAX_SLOW (8 * TCG_MAX_INSNS)
+
+enum { E_T0 = 32, E_T1, E_T2, E_ZERO };
+enum e_alu { E_ADD, E_SUB, E_AND, E_OR, E_XOR };
+enum e_shift { E_SHL, E_SHR, E_SAR, E_ROR };
+enum e_ext { E_U8, E_U16, E_U32, E_U64, E_S8, E_S16, E_S32 };
+
+/* Guest conditions, by the flags they test; odd = the negation of the one before. */
+enum e_cond { E_EQ, E_NE, E_CS, E_CC, E_MI, E_PL, E_VS, E_VC, E_HI, E_LS, E_GE, E_LT, E_GT, E_LE };
+
+/* Where NZCV is at a point of the translation. */
+enum flags_where {
+	FLAGS_STORED,  /* in cpu->nzcv */
+	FLAGS_HOST,    /* in the host's flags */
+	FLAGS_PENDING, /* not computed; redo says how */
+};
+
+/* How NZCV can be computed again from registers that still hold the operands. */
+enum flags_redo {
+	REDO_NONE,
+	REDO_CMP,   /* a - b */
+	REDO_CMPI,  /* a - imm */
+	REDO_CMN,   /* a + b */
+	REDO_CMNI,  /* a + imm */
+	REDO_TEST,  /* a & b */
+	REDO_TESTI, /* a & imm */
+	REDO_SUBSI, /* (a + imm) - imm: a holds the result */
+	REDO_ADDSI, /* (a - imm) + imm */
+};
+
+struct flags_state {
+	enum flags_where where;
+	enum flags_redo redo;
+	bool borrow; /* host carry is the inverse of guest C */
+	u8 w, a, b;
+	s32 imm;
+};
+
+struct slow_path;
+
+/* One region being translated. */
+struct trans {
+	u8 *p; /* next byte of code, writable mapping */
+	u8 *limit;
+	s64 rx; /* executable address - writable address */
+	struct tcg_cpu *cpu;
+	u64 start;          /* virtual address of the first instruction */
+	const u32 *words;   /* the instruction at start, and all after it in its page */
+	unsigned max_insns; /* 1..TCG_MAX_INSNS, never beyond the page */
+	u32 off;            /* page offset of the current instruction */
+	struct flags_state flags;
+	bool flags_live; /* NZCV may be read after the current instruction */
+	unsigned ninsns; /* set by the target when it is done */
+
+	struct slow_path *slow; /* out-of-line code still to be emitted */
+	unsigned nslow;
+	u8 *label[TCG_MAX_INSNS]; /* host address of instruction n, NULL = not emitted yet */
+	struct {
+		u8 *from;
+		unsigned insn;
+	} fixup[2 * TCG_MAX_INSNS];
+	unsigned nfixups;
+	void *target;     /* for the target's rules */
+	u8 *entry, *dead; /* start of the region; where it leads once discarded */
+};
+
+void e_mov(struct trans *t, unsigned w, unsigned d, unsigned a);
+void e_movi(struct trans *t, unsigned d, u64 imm);
+/* d = a op b; leaves the host flags of the result, see flags_result(). */
+void e_alu(struct trans *t, enum e_alu op, unsigned w, unsigned d, unsigned a, unsigned b);
+void e_alui(struct trans *t, enum e_alu op, unsigned w, unsigned d, unsigned a, s64 imm);
+/* d = a + imm, flags undefined: shorter than e_alui */
+void e_addi(struct trans *t, unsigned w, unsigned d, unsigned a, s64 imm);
+/* d = a + (b << n), n <= 3; host flags undefined */
+void e_add_shifted(struct trans *t, unsigned w, unsigned d, unsigned a, unsigned b, unsigned n);
+/* d = ~a & b */
+void e_andn(struct trans *t, unsigned w, unsigned d, unsigned a, unsigned b);
+void e_not(struct trans *t, unsigned w, unsigned d, unsigned a);
+void e_shifti(struct trans *t, enum e_shift op, unsigned w, unsigned d, unsigned a, unsigned n);
+void e_shift(struct trans *t, enum e_shift op, unsigned w, unsigned d, unsigned a, unsigned b);
+void e_extend(struct trans *t, enum e_ext kind, unsigned w, unsigned d, unsigned a);
+/* d = low or high part of hi:lo >> n, 0 < n < width */
+void e_extract(struct trans *t, unsigned w, unsigned d, unsigned hi, unsigned lo, unsigned n);
+void e_mul(struct trans *t, unsigned w, unsigned d, unsigned a, unsigned b);
+void e_mulh(struct trans *t, bool sign, unsigned d, unsigned a, unsigned b);
+/* Division by zero gives zero. */
+void e_div(struct trans *t, bool sign, unsigned w, unsigned d, unsigned a, unsigned b);
+void e_clz(struct trans *t, unsigned w, unsigned d, unsigned a);
+void e_bswap(struct trans *t, unsigned w, unsigned d, unsigned a);
+/* d = virtual address of the region's page + offset */
+void e_pc(struct trans *t, unsigned d, s64 offset);
+/* Load or store a field of the CPU; @field is an offset from struct tcg_cpu. */
+void e_ld_field(struct trans *t, unsigned w, unsigned d, unsigned field);
+void e_st_field(struct trans *t, unsigned w, unsigned field, unsigned a);
+/* Full barrier. */
+void e_fence(struct trans *t);
+
+/*
+ * Flags. Rules call flags_result() or flags_compare() after setting them and flags_use() before a
+ * conditional; the target's driver calls the others between instructions.
+ */
+/* The host flags are the guest's NZCV of the operation just emitted. */
+void flags_result(struct trans *t, const struct flags_state *how);
+/* Set NZCV from a comparison, which is emitted only where it is needed. */
+void flags_compare(struct trans *t, enum flags_redo redo, unsigned w, unsigned a, unsigned b,
+		   s32 imm);
+/* The next instruction destroys the host flags. */
+void flags_clobber(struct trans *t);
+/* The guest registers of @mask are about to change. */
+void flags_protect(struct trans *t, u32 mask);
+/* Put NZCV into cpu->nzcv, if anything may read it. */
+void flags_sync(struct trans *t);
+/* Test @cond. Return: the host condition that is true when @cond is. */
+unsigned flags_use(struct trans *t, enum e_cond cond);
+/* d = cond ? a : b, or with @inv ~b, and with @inc plus 1 */
+void e_csel(struct trans *t, unsigned w, unsigned d, enum e_cond cond, unsigned a, unsigned b,
+	    bool inv, bool inc);
+/* if (cond) NZCV = of @cmp, else NZCV = @nzcv in the layout of cpu->nzcv */
+void e_ccmp(struct trans *t, enum e_cond cond, const struct flags_state *cmp, u32 nzcv);
+/* d = a + b + C or a - b - !C; sets the host flags when @set */
+void e_adc(struct trans *t, bool sub, bool set, unsigned w, unsigned d, unsigned a, unsigned b);
+
+/* An address: base + imm, or base + (index extended by @ext) << shift. */
+struct e_address {
+	u8 base;
+	bool indexed;
+	u8 index, ext, shift; /* ext: enum e_ext */
+	s32 imm;
+	bool hint;          /* this base stays in one page for long */
+	bool aligned;       /* the fast path is for naturally aligned accesses only... */
+	void (*slow)(void); /* ...and all others call this function as e_call() does */
+	const void *args;
+	unsigned args_size;
+};
+
+/* Size in bytes; a load is extended by @ext to the width @w. */
+void e_load(struct trans *t, enum e_ext ext, unsigned w, unsigned d, const struct e_address *at);
+void e_store(struct trans *t, unsigned size, unsigned a, const struct e_address *at);
+/* Two adjacent values; @ext is E_U32, E_U64 or E_S32. */
+void e_load_pair(struct trans *t, enum e_ext ext, unsigned d0, unsigned d1,
+		 const struct e_address *at);
+void e_store_pair(struct trans *t, unsigned size, unsigned a0, unsigned a1,
+		  const struct e_address *at);
+/* Vector register v (and the next @n - 1 given in v[]); size 1 to 16 bytes, the rest is cleared. */
+void e_load_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
+		   const struct e_address *at);
+void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
+		    const struct e_address *at);
+
+/*
+ * Control flow. Offsets are relative to the region's page. flags are synchronised by the callee.
+ */
+/* Instruction @n of the region starts here. @head: backward branches lead here. */
+void e_label(struct trans *t, unsigned n, bool head);
+/* Go to instruction @n of this region, or to the page offset @to outside of it. @cc: a result of
+ * flags_use() or of e_test_*(); E_ALWAYS. @live: NZCV may be read there. */
+#define E_ALWAYS 16u
+void e_goto_insn(struct trans *t, unsigned cc, unsigned n, bool live);
+void e_goto(struct trans *t, unsigned cc, s64 to, bool live);
+/* Conditions that use no guest flags: a == 0, bit of a == 0. */
+unsigned e_test_zero(struct trans *t, unsigned w, unsigned a);
+unsigned e_test_bit(struct trans *t, unsigned a, unsigned bit);
+/* Go to the address in register a. */
+void e_goto_reg(struct trans *t, unsigned a);
+/* Call fn(cpu, args) with the complete state in memory; @size bytes of args are copied. With @end
+ * the region ends: the next address is what fn left in cpu->npc (by default that after it). */
+void e_call(struct trans *t, void (*fn)(void), const void *args, unsigned size, bool end);
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * target/arm/trans.c - one region: decode, find what flags are needed, apply the rules.
+ */
+#include "target/arm/sem.h"
+#include "target/arm/trans.h"
+
+#define PEEK 6 /* instructions looked at behind a region's exit to see whether flags are dead */
+
+static void exec_undefined(struct arm_cpu *cpu, const union a64_args *args)
+{
+	arm_undefined(cpu);
+}
+
+static void exec_illegal_state(struct arm_cpu *cpu, const union a64_args *args)
+{
+	arm_raise(cpu, EC_ILLEGAL_STATE, 0, 0);
+}
+
+/* Page offset that a direct branch leads to; -1 for other instructions. Link or not is no matter.
+ */
+static s64 branch_target(const struct a64_insn *insn, s64 off)
+{
+	switch (insn->op) {
+	case A64_B: return off + (s64)insn->args.B.imm * 4;
+	case A64_CBZ: return off + (s64)insn->args.CBZ.imm * 4;
+	case A64_TBZ: return off + (s64)insn->args.TBZ.imm * 4;
+	case A64_BCOND: return off + (s64)insn->args.BCOND.imm * 4;
+	default: return -1;
+	}
+}
+
+static bool is_call(const struct a64_insn *insn)
+{
+	return insn->op == A64_B && insn->args.B.op;
+}
+
+/* Index of a branch's target in the region of @n instructions, -1 if outside. */
+static int local_target(struct trans *t, const struct a64_insn *insn, unsigned at, unsigned n)
+{
+	s64 first = t->start & ~TCG_PAGE_MASK;
+	s64 to = branch_target(insn, first + 4 * at);
+
+	if (is_call(insn) || to < first || to >= first + 4 * (s64)n)
+		return -1;
+	return (to - first) / 4;
+}
+
+static bool is_available(const struct arm_cpu *cpu, struct a64_insn *insn)
+{
+	return insn->op != A64_UNALLOCATED && arm_op_available(cpu, insn->op);
+}
+
+/* Decode up to the last instruction that can be reached without leaving. */
+static void decode_region(struct trans *t, struct arm_region *r)
+{
+	int furthest = 0;
+
+	for (unsigned i = 0; i < t->max_insns; i++) {
+		struct a64_insn *insn = &r->insn[i];
+		int to;
+
+		a64_decode(t->words[i], insn);
+		if (!is_available(r->cpu, insn))
+			insn->op = A64_UNALLOCATED;
+		r->n = i + 1;
+		to = local_target(t, insn, i, t->max_insns);
+		furthest = MAX(furthest, to);
+		if ((insn->op == A64_UNALLOCATED || a64_rules[insn->op].ends_region) &&
+		    furthest <= (int)i)
+			return;
+	}
+}
+
+static void find_targets(struct trans *t, struct arm_region *r)
+{
+	for (unsigned i = 0; i < r->n; i++) {
+		int to = local_target(t, &r->insn[i], i, r->n);
+
+		if (to < 0)
+			continue;
+		r->target[to] = true;
+		if (to <= (int)i)
+			r->head[to] = true;
+	}
+}
+
+/* Registers that an instruction with a translation rule may write. */
+static u32 written(const struct a64_insn *insn)
+{
+	u32 raw = insn->raw;
+	u32 rt = 1u << (raw & 31), rn = 1u << (raw >> 5 & 31), rt2 = 1u << (raw >> 10 & 31);
+
+	switch (insn->op) {
+	case A64_CBZ:
+	case A64_TBZ:
+	case A64_BCOND:
+	case A64_BR:
+	case A64_RET:
+	case A64_LDST_uv:
+	case A64_LDST_rv:
+	case A64_LDR_litv:
+	case A64_CCMP: return 0;
+	case A64_B:
+	case A64_BLR: return 1u << 30;
+	case A64_LDST_u: return insn->args.LDST_u.opc ? rt : 0;
+	case A64_LDST_r: return insn->args.LDST_r.opc ? rt : 0;
+	case A64_LDST_i:
+		return (insn->args.LDST_i.opc ? rt : 0) | (insn->args.LDST_i.mode & 1 ? rn : 0);
+	case A64_LDST_iv: return insn->args.LDST_iv.mode & 1 ? rn : 0;
+	case A64_LDSTP:
+		return (insn->args.LDSTP.l ? rt | rt2 : 0) | (insn->args.LDSTP.mode & 1 ? rn : 0);
+	case A64_LDSTP_v: return insn->args.LDSTP_v.mode & 1 ? rn : 0;
+	default: return rt;
+	}
+}
+
+/* Registers that an instruction loads from memory: pointers that lead anywhere. */
+static u32 loaded(const struct a64_insn *insn)
+{
+	switch (insn->op) {
+	case A64_LDST_u:
+	case A64_LDST_r: return written(insn);
+	case A64_LDST_i: return insn->args.LDST_i.opc ? 1u << insn->args.LDST_i.rt : 0;
+	case A64_LDSTP:
+		return insn->args.LDSTP.l ? 1u << insn->args.LDSTP.rt | 1u << insn->args.LDSTP.rt2
+					  : 0;
+	default: return 0;
+	}
+}
+
+bool arm_flags_live_at(struct trans *t, s64 to)
+{
+	const u32 *page = t->words - (t->start & ~TCG_PAGE_MASK) / 4;
+	struct a64_insn insn;
+
+	for (unsigned i = 0; i < PEEK && to >= 0 && to < TCG_PAGE_SIZE; i++, to += 4) {
+		a64_decode(page[to / 4], &insn);
+		if (insn.op == A64_UNALLOCATED || insn.reads_flags)
+			return true;
+		if (insn.writes_flags)
+			return false;
+		if (a64_rules[insn.op].ends_region || branch_target(&insn, to) != -1)
+			return true;
+	}
+	return true;
+}
+
+/* NZCV live after instruction @i, given what is known of the others so far. */
+static bool live_after(struct trans *t, struct arm_region *r, unsigned i)
+{
+	const struct a64_insn *insn = &r->insn[i];
+	s64 off = (s64)(t->start & ~TCG_PAGE_MASK) + 4 * i;
+	int local = local_target(t, insn, i, r->n);
+	s64 to = branch_target(insn, off);
+	bool live = false;
+
+	if (insn->op == A64_UNALLOCATED)
+		return true;
+	if (local >= 0)
+		live = r->live[local];
+	else if (to != -1)
+		live = arm_flags_live_at(t, to);
+	if (a64_rules[insn->op].ends_region)
+		return insn->op == A64_B ? live : true;
+	return live || (i + 1 < r->n ? r->live[i + 1] : arm_flags_live_at(t, off + 4));
+}
+
+static void find_live_flags(struct trans *t, struct arm_region *r)
+{
+	bool changed;
+
+	do { /* once more for every loop that carries flags around */
+		changed = false;
+		for (unsigned i = r->n; i-- > 0;) {
+			const struct a64_insn *insn = &r->insn[i];
+			bool live =
+				insn->reads_flags || (!insn->writes_flags && live_after(t, r, i));
+
+			changed |= live != r->live[i];
+			r->live[i] = live;
+		}
+	} while (changed);
+}
+
+void arm_goto(struct trans *t, unsigned cc, s64 to)
+{
+	struct arm_region *r = region_of(t);
+	int local = local_target(t, &r->insn[r->current], r->current, r->n);
+
+	if (local >= 0)
+		e_goto_insn(t, cc, local, r->live[local]);
+	else
+		e_goto(t, cc, to, arm_flags_live_at(t, to));
+}
+
+/* Rules of these operations use the host flags, or leave them alone. */
+static bool keeps_host_flags(unsigned op)
+{
+	switch (op) {
+	case A64_BCOND:
+	case A64_CSEL:
+	case A64_CCMP:
+	case A64_ADC:
+	case A64_B:
+	case A64_HINT:
+	case A64_MOVW:
+	case A64_ADR: return true;
+	default: return false;
+	}
+}
+
+static bool apply_rule(struct trans *t, const struct a64_insn *insn)
+{
+	const struct a64_rule *rule = &a64_rules[insn->op];
+
+	if (!keeps_host_flags(insn->op))
+		flags_clobber(t);
+	flags_protect(t, written(insn));
+	return rule->trans && rule->trans(t, &insn->args);
+}
+
+static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
+{
+	const struct a64_insn *insn = &r->insn[i];
+	bool end = insn->op == A64_UNALLOCATED || a64_rules[insn->op].ends_region;
+	a64_exec_fn *exec = insn->op ? a64_rules[insn->op].exec : exec_undefined;
+
+	r->current = i;
+	t->off = (t->start & ~TCG_PAGE_MASK) + 4 * i;
+	t->flags_live = r->live[i];
+	if (r->target[i]) {
+		flags_sync(t);
+		e_label(t, i, r->head[i]);
+	}
+	if (r->target[i] || insn->op != A64_MOVW)
+		r->known_reg = 31;
+	if (!apply_rule(t, insn))
+		e_call(t, (void (*)(void))exec, &insn->args, sizeof(insn->args), end);
+	if (end) /* what follows is reached by branches only */
+		t->flags = (struct flags_state){ .where = FLAGS_STORED };
+}
+
+void arm_translate(struct tcg_cpu *tcg, struct trans *t)
+{
+	struct arm_region *r;
+	unsigned last;
+
+	if (arm_cpu_of(tcg)->pstate & PSTATE_IL) {
+		e_call(t, (void (*)(void))exec_illegal_state, NULL, 0, true);
+		t->ninsns = 1;
+		return;
+	}
+	r = g_new0(struct arm_region, 1);
+	r->cpu = arm_cpu_of(tcg);
+	r->known_reg = 31;
+	t->target = r;
+	decode_region(t, r);
+	find_targets(t, r);
+	find_live_flags(t, r);
+	for (unsigned i = 0; i < r->n; i++)
+		r->loaded |= loaded(&r->insn[i]);
+	for (unsigned i = 0; i < r->n; i++)
+		translate_insn(t, r, i);
+
+	last = r->insn[r->n - 1].op;
+	if (last != A64_UNALLOCATED && !a64_rules[last].ends_region)
+		e_goto(t, E_ALWAYS, (s64)t->off + 4, arm_flags_live_at(t, (s64)t->off + 4));
+	t->ninsns = r->n;
+	g_free(r);
+}

@@ -1,0 +1,43 @@
+/*
+ * target/arm/trans.h - what the translation rules (trans_*.c) share.
+ */
+#ifndef TARGET_ARM_TRANS_H
+#define TARGET_ARM_TRANS_H
+
+#include "accel/tcg/emit.h"
+#include "target/arm/cpu.h"
+#include "target/arm/decode.h"
+
+/* A region while it is translated; trans.target points here. */
+struct arm_region {
+	struct arm_cpu *cpu;
+	struct a64_insn insn[TCG_MAX_INSNS];
+	unsigned n;
+	bool live[TCG_MAX_INSNS];   /* NZCV may be read at or after instruction n */
+	bool target[TCG_MAX_INSNS]; /* a branch of the region leads here */
+	bool head[TCG_MAX_INSNS];   /* ... backwards */
+	u32 loaded;                 /* registers that a load of the region writes */
+	unsigned current;
+	/* The register that MOVZ, MOVN and MOVK before this instruction gave a known value. */
+	unsigned known_reg; /* 31 = none */
+	u64 known_value;
+};
+
+static inline struct arm_region *region_of(struct trans *t)
+{
+	return t->target;
+}
+
+/* Operand for register n where 31 means zero. */
+static inline unsigned gx(unsigned n)
+{
+	return n == 31 ? E_ZERO : n;
+}
+
+/* Branch to page offset @to if @cc: inside the region if it is there. */
+void arm_goto(struct trans *t, unsigned cc, s64 to);
+
+/* True if NZCV may be read at page offset @to before it is written. */
+bool arm_flags_live_at(struct trans *t, s64 to);
+
+#endif
