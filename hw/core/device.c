@@ -163,6 +163,20 @@ static void leave_bus(struct device *dev)
 	dev->parent = NULL;
 }
 
+static void register_state(struct device *dev)
+{
+	const struct device_type *t = dev->type;
+	const char *name = t->state_idstr ?: t->state->name;
+	const struct device *provider = dev->parent;
+	g_autofree char *path = NULL;
+	g_autofree char *idstr = NULL;
+
+	if (provider && provider->type->bus_path)
+		path = provider->type->bus_path(provider);
+	idstr = path ? g_strdup_printf("%s/%s", path, name) : g_strdup(name);
+	state_register(dev->machine->registry, idstr, -1, t->state, dev);
+}
+
 int device_realize(struct device *dev, struct bus *bus, GError **err)
 {
 	const struct device_type *t = dev->type;
@@ -189,8 +203,7 @@ int device_realize(struct device *dev, struct bus *bus, GError **err)
 	}
 	dev->realized = true;
 	if (t->state && dev->machine->registry)
-		state_register(dev->machine->registry, t->state_idstr ?: t->state->name, -1,
-			       t->state, dev);
+		register_state(dev);
 	return 0;
 }
 

@@ -38,7 +38,10 @@ struct device_type {
 				     "PROVIDES_BUS.N" for a device without id */
 	unsigned bus_slots;       /* how many devices fit on it; 0: any number */
 	bool bus_hotplug;         /* devices on it may come and go while the machine runs */
-	size_t instance_size;     /* of the struct that begins with struct device */
+	/* bus_path() - where the bus of this provider is, for the section names of devices on it:
+	 * "PATH/NAME". NULL: they have just their name. Free with g_free(). */
+	char *(*bus_path)(const struct device *provider);
+	size_t instance_size;         /* of the struct that begins with struct device */
 	const struct property *props; /* PROP_END-terminated; NULL: none */
 	bool user_creatable;          /* may follow -device */
 	/* realize() - check properties, map and connect. Everything can still fail here; on failure
