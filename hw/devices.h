@@ -14,5 +14,6 @@ extern const struct device_type *const hw_misc_devices[];
 extern const struct device_type *const hw_misc_isa_devices[];
 extern const struct device_type *const hw_nvram_devices[];
 extern const struct device_type *const hw_rtc_isa_devices[];
+extern const struct device_type *const hw_virtio_devices[]; /* and those of the family elsewhere */
 
 #endif
