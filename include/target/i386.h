@@ -9,13 +9,52 @@
 /* Values of mp_state; KVM's. */
 enum { X86_MP_RUNNABLE = 0, X86_MP_UNINITIALIZED = 1 };
 
+/* Counts per level; their product is the number of vCPUs that are possible. */
+struct x86_topology {
+	unsigned sockets, dies, cores, threads; /* 0: 1 */
+};
+
+struct x86_cpu_model;
+
+/*
+ * x86_cpu_model_create() - understand the text after -cpu.
+ * @text: "MODEL[,+feature][,-feature][,name=value]..."; MODEL is host, max, qemu64 or kvm64.
+ * @topo: from -smp; copied.
+ *
+ * Features that the kernel cannot give are left out, with a warning if they were asked for (check,
+ * the default) or an error (enforce).
+ * Return: the model; NULL with @err naming model or property.
+ * Context: accelerator attached.
+ */
+struct x86_cpu_model *x86_cpu_model_create(struct vm *vm, const char *text,
+					   const struct x86_topology *topo, GError **err);
+void x86_cpu_model_destroy(struct x86_cpu_model *model);
+
+/* x86_cpu_model_name() - "host", "qemu64", ...; x86_cpu_models() - all of them, NULL-terminated. */
+const char *x86_cpu_model_name(const struct x86_cpu_model *model);
+const char *const *x86_cpu_models(void);
+
+/*
+ * x86_cpu_model_features() - every feature that has a name, and whether guests see it.
+ * @unavailable: it was asked for, and the kernel cannot give it.
+ */
+void x86_cpu_model_features(const struct x86_cpu_model *model,
+			    void (*fn)(void *opaque, const char *name, bool on, bool unavailable),
+			    void *opaque);
+
 /*
  * x86_cpu_create() - add a vCPU to a VM.
+ * @model: may be destroyed afterwards.
  *
  * Return: the vCPU (vm->cpus[]), reset and parked; NULL with @err.
  * Context: as vcpu_create().
  */
-struct vcpu *x86_cpu_create(struct vm *vm, GError **err);
+struct vcpu *x86_cpu_create(struct vm *vm, const struct x86_cpu_model *model, GError **err);
+
+/* x86_cpu_apic_id() - identifier of its local APIC, for firmware tables.
+ * x86_topology_apic_id() - that of vCPU @index, also before it exists. */
+u32 x86_cpu_apic_id(const struct vcpu *cpu);
+u32 x86_topology_apic_id(const struct x86_topology *topo, unsigned index);
 
 /* x86_cpu_destroy() - as vcpu_destroy(), and free its registers. */
 void x86_cpu_destroy(struct vcpu *vcpu);

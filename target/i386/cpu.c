@@ -1,5 +1,6 @@
 /* target/i386/cpu.c - power-on state and description of an x86 vCPU (Intel SDM volume 3, 10.1). */
 #include "target/i386/cpu.h"
+#include "target/i386/model.h"
 
 /* 80-bit registers, empty; masks all set. */
 #define FPU_CONTROL_RESET 0x37f
@@ -142,15 +143,28 @@ const struct cpu_ops x86_cpu_ops = {
 	.kvm_put = x86_kvm_put,
 };
 
-struct vcpu *x86_cpu_create(struct vm *vm, GError **err)
+struct vcpu *x86_cpu_create(struct vm *vm, const struct x86_cpu_model *model, GError **err)
 {
 	struct x86_cpu *cpu = g_new0(struct x86_cpu, 1);
+	struct vcpu *vcpu;
 
-	cpu->apic_id = vm->ncpus;
-	cpu->vcpu = vcpu_create(vm, &x86_cpu_ops, cpu, err);
-	if (!cpu->vcpu)
+	cpu->apic_id = x86_topology_apic_id(&model->topo, vm->ncpus);
+	cpu->cpuid = x86_cpuid_build(model, cpu->apic_id);
+	cpu->cpuid_version = x86_cpuid_reg(cpu->cpuid, 1, 0, REG_EAX);
+	cpu->has_mtrr = x86_cpuid_reg(cpu->cpuid, 1, 0, REG_EDX) & BIT_1_EDX_MTRR;
+	cpu->xcr0_mask = x86_cpuid_reg(cpu->cpuid, 0xd, 0, REG_EAX);
+	cpu->model_tsc_khz = model->tsc_khz;
+	vcpu = vcpu_create(vm, &x86_cpu_ops, cpu, err);
+	if (!vcpu) {
+		g_free(cpu->cpuid);
 		g_free(cpu);
-	return cpu->vcpu;
+	}
+	return vcpu;
+}
+
+u32 x86_cpu_apic_id(const struct vcpu *vcpu)
+{
+	return ((const struct x86_cpu *)vcpu->arch)->apic_id;
 }
 
 void x86_cpu_destroy(struct vcpu *vcpu)

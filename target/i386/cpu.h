@@ -165,6 +165,7 @@ struct x86_cpu {
 	u32 cpuid_version;        /* leaf 1 EAX: in EDX after reset */
 	u64 xcr0_mask;            /* XCR0 bits that the guest may set */
 	bool has_mtrr;
+	u64 model_tsc_khz; /* asked for by -cpu; 0: the host's */
 };
 
 extern const struct cpu_ops x86_cpu_ops;
@@ -190,7 +191,7 @@ struct kvm_xsave;
 void x86_xsave_pack(const struct x86_cpu *cpu, void *area, size_t size);
 void x86_xsave_unpack(struct x86_cpu *cpu, const void *area, size_t size);
 
-/* kvm.c, kvm-msr.c */
+/* kvm-init.c, kvm.c, kvm-msr.c */
 int x86_kvm_init_vm(int vm_fd, struct vm *vm, GError **err);
 int x86_kvm_init_vcpu(struct vcpu *vcpu, int fd, GError **err);
 int x86_kvm_get(struct vcpu *vcpu, int fd, GError **err);

@@ -10,27 +10,11 @@
 
 #include <linux/kvm.h>
 
-/* Three pages for task switches in real mode on hosts that need them, below the firmware, where a
- * PC has no memory. */
-#define IDENTITY_MAP_ADDR 0xfeffc000ull
-#define TSS_ADDR          (IDENTITY_MAP_ADDR + 0x1000)
-
 #define XSAVE_SIZE_MIN 4096
 
 _Static_assert(X86_MP_RUNNABLE == KVM_MP_STATE_RUNNABLE &&
 		       X86_MP_UNINITIALIZED == KVM_MP_STATE_UNINITIALIZED,
 	       "mp_state has KVM's values");
-
-int x86_kvm_init_vm(int vm_fd, struct vm *vm, GError **err)
-{
-	u64 identity = IDENTITY_MAP_ADDR;
-
-	if (KVM_CALL(vm_fd, KVM_SET_IDENTITY_MAP_ADDR, &identity, err) < 0)
-		return -EINVAL;
-	if (KVM_CALL(vm_fd, KVM_SET_TSS_ADDR, (void *)(uintptr_t)TSS_ADDR, err) < 0)
-		return -EINVAL;
-	return 0;
-}
 
 static void seg_to_kvm(struct kvm_segment *to, const struct x86_seg *from)
 {

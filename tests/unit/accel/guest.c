@@ -93,6 +93,8 @@ struct guest *guest_create(const char *props, u64 ram_bytes, int ncpus, const vo
 	struct vm_owner owner = { on_shutdown, on_reset, on_powerdown, on_stopped, g };
 	struct ram_spec spec = { .id = "ram", .size = ram_bytes, .fd = -1 };
 	g_autoptr(GError) err = NULL;
+	struct x86_topology topo = { .cores = ncpus };
+	struct x86_cpu_model *model;
 	JsonObject *o = keyval_parse(props, NULL, &err);
 
 	g_assert_no_error(err);
@@ -121,12 +123,15 @@ struct guest *guest_create(const char *props, u64 ram_bytes, int ncpus, const vo
 	g->word_map.mapped = false;
 	address_space_map(g->vm->memory, &g->word_map);
 	memcpy(g->ram->host + CODE_ADDR, code, code_len);
+	model = x86_cpu_model_create(g->vm, "host", &topo, &err);
+	g_assert_no_error(err);
 	for (int i = 0; i < ncpus; i++) {
-		struct vcpu *cpu = x86_cpu_create(g->vm, &err);
+		struct vcpu *cpu = x86_cpu_create(g->vm, model, &err);
 
 		g_assert_no_error(err);
 		start_code(cpu);
 	}
+	x86_cpu_model_destroy(model);
 	return g;
 }
 
