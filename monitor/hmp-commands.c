@@ -158,7 +158,7 @@ const struct hmp_command hmp_commands[] = {
 	{ "system_wakeup", "", "", "wake the guest from suspend", "system_wakeup", hmp_plain },
 	{ "watchdog_action", "action:s", "[reset|shutdown|poweroff|pause|debug|none|inject-nmi]",
 	  "choose what happens when the watchdog fires", "watchdog-set-action", hmp_plain },
-	{ NULL },
+	{ .name = NULL },
 };
 
 const struct hmp_command hmp_info_commands[] = {
@@ -202,5 +202,5 @@ const struct hmp_command hmp_info_commands[] = {
 	{ "vcpu_dirty_limit", "", "", "dirty rate limits of vCPUs", "query-vcpu-dirty-limit",
 	  hmp_info_vcpu_dirty_limit },
 	{ "version", "", "", "version of the emulator", "query-version", hmp_info_version },
-	{ NULL },
+	{ .name = NULL },
 };
