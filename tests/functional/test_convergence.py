@@ -3,7 +3,7 @@
 
 import time
 
-from lib import host, migration
+from lib import migration
 from lib.testcase import FunctionalTest, main
 
 BANDWIDTH = 10 << 20
@@ -28,7 +28,7 @@ class Outrun(FunctionalTest):
             time.sleep(0.2)
         self.assertGreater(info['ram']['dirty-sync-count'], 1)
         self.assertNotIn('cpu-throttle-percentage', info)
-        if host.is_tidemark(a.binary):
+        if self.is_tidemark():
             self.assertEqual(info['x-verdict'], 'diverging')
         self.assertAlmostEqual(a.write_rate() / before, 1, delta=0.1)
         a.qmp.cmd('migrate_cancel')

@@ -3,7 +3,7 @@
 
 import time
 
-from lib import host, migration
+from lib import migration
 from lib.testcase import FunctionalTest, main
 
 # One page after the other: a page is written once in a measurement, whatever tracks it.
@@ -84,7 +84,7 @@ class SmallRing(FunctionalTest):
             with self.subTest(size=size), self.assertRaises(RuntimeError) as caught:
                 self.machine('a', guest=None, accel='kvm,dirty-ring-size=' + size)
             self.assertIn('dirty-ring-size', str(caught.exception))
-            if host.is_tidemark(host.binary()):
+            if self.is_tidemark():
                 self.assertIn(size, str(caught.exception))
 
 

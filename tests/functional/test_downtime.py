@@ -13,7 +13,7 @@ class Downtime(FunctionalTest):
     def migrate(self, limit):
         """Returns the gap seen from outside, in ms, and the source's query-migrate."""
         guest = 'window=32M fill=64M rate=28 beat=0 clock=%d' % TICK_MS
-        testdev = host.has_device(host.binary(), 'tidemark-testdev')
+        testdev = host.has_device(self.binary, 'tidemark-testdev')
         a = self.machine('a', append=guest, memory='128M', testdev=testdev)
         b = self.machine('b', incoming=self.uri('b'), memory='128M', testdev=testdev)
         a.wait_ready()
@@ -45,7 +45,7 @@ class Downtime(FunctionalTest):
     def check(self, limit):
         for attempt in range(ATTEMPTS):
             gap, info = self.migrate(limit)
-            if host.is_tidemark(host.binary()):
+            if self.is_tidemark():
                 self.parts_add_up(info)
             # a gap of one tick is no downtime at all
             good = (gap - TICK_MS <= limit * 1.2 and

@@ -82,11 +82,39 @@ class Writer(FunctionalTest):
         self.assertEqual(a.status(), 'postmigrate')
 
 
+class WriterOnArm64(FunctionalTest):
+    arch = 'aarch64'
+    accel = 'tcg'
+
+    def test_runs(self):
+        a = self.machine('a', append='window=16M rate=50 cpus=2', smp=2)
+        a.wait_ready()
+        first = a.check_guest()
+        time.sleep(0.3)
+        self.assertGreater(a.check_guest(), first)
+
+    def test_starts_at_el2(self):
+        a = self.machine('a', append='window=8M rate=50 cpus=2', smp=2,
+                         machine='virt,virtualization=on,gic-version=3')
+        a.wait_ready()
+        a.check_guest()
+
+    def test_migrates(self):
+        self.require_tidemark('QEMU 7.2 loses the last writes to the busiest page')
+        a = self.machine('a', append='window=16M fill=32M rate=20 order=zipf')
+        b = self.machine('b', append='', incoming=self.uri('b'))
+        a.wait_ready()
+        migration.run(a, b, self.uri('b'))
+        before = b.check_guest()
+        time.sleep(0.3)
+        self.assertGreater(b.check_guest(), before)
+
+
 class Clocker(FunctionalTest):
     def test_steady(self):
         a = self.machine('a', guest='clocker', append='clock=10')
         a.wait_ready()
-        a.serial.wait(r'T 100 \d+ \d+\n')
+        a.serial.wait(r'T 1\d\d \d+ \d+\n')    # a busy host makes it leave out some
         numbers = [int(m.group(1)) for _, m in a.serial.lines(r'T (\d+) (\d+) \d+')]
         self.assertEqual(numbers, sorted(set(numbers)))
         lines = a.serial.lines(r'T (\d+) (\d+) \d+')
@@ -100,7 +128,7 @@ class Clocker(FunctionalTest):
 class TestDevice(FunctionalTest):
     def setUp(self):
         super().setUp()
-        if not host.has_device(host.binary(), 'tidemark-testdev'):
+        if not host.has_device(self.binary, 'tidemark-testdev'):
             self.skipTest('the emulator has no tidemark-testdev')
 
     def test_console_and_commands(self):
@@ -110,7 +138,7 @@ class TestDevice(FunctionalTest):
 
     def test_host_clock(self):
         a = self.machine('a', guest='clocker', append='clock=10', testdev=True)
-        a.serial.wait(r'T 50 \d+ \d+\n')
+        a.serial.wait(r'T [5-9]\d \d+ \d+\n')
         lines = a.serial.lines(r'T \d+ (\d+) (\d+)')
         for arrival, match in lines:
             self.assertLess(arrival - int(match.group(2)) / 1e9, 0.5)
@@ -136,6 +164,11 @@ class Disk(FunctionalTest):
             block = disk.read(8 * 4096)[7 * 4096:]
         self.assertEqual(int.from_bytes(block[:8], 'little'), 7)
         self.assertGreaterEqual(int.from_bytes(block[8:16], 'little'), 3)
+
+
+class DiskOnArm64(Disk):
+    arch = 'aarch64'
+    accel = 'tcg'
 
 
 if __name__ == '__main__':

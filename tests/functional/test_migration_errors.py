@@ -4,7 +4,7 @@
 import os
 import time
 
-from lib import host, migration
+from lib import migration
 from lib.sockets import Deaf, free_port
 from lib.testcase import FunctionalTest, main
 
@@ -100,7 +100,7 @@ class BadTargets(FunctionalTest):
 
     def test_closed_port(self):
         port = free_port()
-        ours = host.is_tidemark(self.a.binary)
+        ours = self.is_tidemark()
         self.fails('tcp:127.0.0.1:%d' % port, 'refused',
                    *(['127.0.0.1', str(port)] if ours else []))
         self.good_run()

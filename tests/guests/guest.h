@@ -69,6 +69,9 @@ u64 testdev_host_ns(void);
 void testdev_exit(u8 code);
 
 /* What an architecture folder provides. */
+extern const u64 arch_ram_base; /* where RAM starts */
+extern const u64
+	arch_testdev_base; /* where the test device is unless testdev= says, 0 is nowhere */
 const char *arch_cmdline(void);
 u64 arch_ticks(void);
 u64 arch_ticks_hz(void);

@@ -117,6 +117,7 @@ void options_parse(const struct guest_option *opts)
 {
 	const char *bad = NULL;
 
+	testdev_base = arch_testdev_base;
 	for (const char *s = arch_cmdline(); *s; s += *s == ' ') {
 		size_t name = word_len(s, '='), word = word_len(s, 0);
 		const struct guest_option *opt = option_find(common_options, s, name);
@@ -128,6 +129,7 @@ void options_parse(const struct guest_option *opts)
 			bad = s;
 		s += word;
 	}
+	testdev_init();
 	console_init();
 	clock_init();
 	if (bad)

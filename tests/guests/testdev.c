@@ -14,7 +14,7 @@ enum {
 	REG_EXIT = 0x18,    /* write: ends the emulator with this code */
 };
 
-u64 testdev_base = 0xfe000000;
+u64 testdev_base;
 
 static bool present;
 

@@ -3,7 +3,8 @@
  *
  * Each page carries its own address and how often it was written, and the guest knows from its own
  * state what that number must be: a page that a migration lost, or sent too old, is found by the
- * check. Fill and window start at base=; the window is what is rewritten, the fill is written once.
+ * check. Fill and window start at base=, counted from the start of RAM; the window is what is
+ * rewritten, the fill is written once.
  *
  * Options: base, window, fill (bytes), rate (MiB/s of pages touched, 0 is as fast as it can),
  * order (seq, random, zipf), touch (bytes written a page), passes (stop after so many, 0 is never),
@@ -15,7 +16,7 @@
 #define BATCH_PAGES    32         /* between two looks at the clock */
 #define COMMAND_NS     20000000   /* between two looks for a command */
 #define MAX_LAG_NS     100000000  /* a stall longer than this is not caught up with */
-#define COUNTS         0x400000UL /* u32 a page; before base= */
+#define COUNTS         0x400000UL /* offset of the table of u32, one a page; before base= */
 #define MIN_TOUCH      16
 #define WORDS_PER_PAGE (PAGE_SIZE / sizeof(u64))
 
@@ -49,12 +50,12 @@ static const struct guest_option options[] = {
 
 static u64 *page_at(u64 index)
 {
-	return (u64 *)(uintptr_t)(base + index * PAGE_SIZE);
+	return (u64 *)(uintptr_t)(arch_ram_base + base + index * PAGE_SIZE);
 }
 
 static u32 *count_of(u64 index)
 {
-	return (u32 *)COUNTS + index;
+	return (u32 *)(uintptr_t)(arch_ram_base + COUNTS) + index;
 }
 
 /* Word @i of the page at @addr after its write number @count; 0 for a page never filled. */
@@ -325,8 +326,9 @@ static void check_options(void)
 		die("cpus=%lu must be from 1 to 16", cpus);
 	if ((base | window | fill) % PAGE_SIZE || window / PAGE_SIZE < cpus * 4)
 		die("base, window and fill must be whole pages, four of the window to a CPU");
-	if (!arch_ram_covers(base, size))
-		die("RAM does not reach from 0x%lx to 0x%lx", base, base + size);
+	if (!arch_ram_covers(arch_ram_base + base, size))
+		die("RAM does not reach from 0x%lx to 0x%lx", arch_ram_base + base,
+		    arch_ram_base + base + size);
 	if (COUNTS + size / PAGE_SIZE * sizeof(u32) > base)
 		die("base=0x%lx leaves no room for the counts of the window", base);
 	if (!seed || !arch_ticks_hz())

@@ -17,15 +17,18 @@ _LIBC = ctypes.CDLL(None)
 
 
 def binary(arch='x86_64'):
-    """The emulator under test: $TIDEMARK_QEMU, any binary, or the one in the build directory."""
-    name = os.environ.get('TIDEMARK_QEMU')
-    if name and name.endswith(arch):
-        return name
+    """The emulator under test: the one in the build directory, or as $TIDEMARK_QEMU says.
+
+    That names one binary; another architecture's is looked for beside it.
+    """
+    name = 'qemu-system-' + arch
+    other = os.environ.get('TIDEMARK_QEMU')
+    if other:
+        return str(pathlib.Path(other).with_name(name))
     for folder in ('.', 'system'):
-        path = BUILD / folder / ('qemu-system-' + arch)
-        if path.exists():
-            return str(path)
-    return str(BUILD / ('qemu-system-' + arch))
+        if (BUILD / folder / name).exists():
+            return str(BUILD / folder / name)
+    return str(BUILD / name)
 
 
 @functools.lru_cache
@@ -65,9 +68,10 @@ def kvm_problem():
     return None
 
 
-def guest(name):
+def guest(name, arch='x86_64'):
     """Path of a test guest of the build."""
-    return BUILD / 'tests' / 'guests' / (name + '.elf')
+    suffix = '.elf' if arch == 'x86_64' else '-%s.bin' % arch
+    return BUILD / 'tests' / 'guests' / (name + suffix)
 
 
 def helper(name):

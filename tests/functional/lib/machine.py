@@ -12,17 +12,25 @@ from .qmp import QMP, QMPClosed
 from .serial import Serial
 
 
+# Machine that each architecture's tests use, CPU model for TCG, and where its RAM starts.
+MACHINES = {
+    'x86_64': ('microvm', None, 0),
+    'aarch64': ('virt', 'max', 0x40000000),
+}
+
+
 class Machine:
     """Started by the constructor; end it with close()."""
 
     def __init__(self, directory, name, *extra, guest='writer', append='', memory='256M', smp=1,
-                 machine='microvm', accel='kvm', incoming=None, paused=False, testdev=False,
+                 arch='x86_64', machine=None, accel='kvm', incoming=None, paused=False, testdev=False,
                  binary=None, env=None, oob=False):
         """Start an emulator in directory, whose files there begin with name.
 
         extra:    more options, each a string of the command line.
         guest:    name of a guest of the build, or None for no -kernel.
         append:   the guest's options.
+        machine:  argument of -machine, default that of the architecture.
         incoming: argument of -incoming.
         paused:   start with -S.
         testdev:  .serial is the test device instead of the serial port.
@@ -30,19 +38,22 @@ class Machine:
         """
         self.name = name
         self.dir = pathlib.Path(directory)
-        self.binary = binary or host.binary()
+        self.binary = binary or host.binary(arch)
+        default_machine, cpu, self.ram_base = MACHINES[arch]
         self.memory = _size(memory)
         for suffix in ('serial', 'qmp'):
             pathlib.Path(self._path(suffix)).unlink(missing_ok=True)
         self.serial = Serial(self._path('serial'))
-        args = [self.binary, '-M', machine, '-accel', accel, '-m', memory, '-smp', str(smp),
+        args = [self.binary, '-M', machine or default_machine, '-accel', accel, '-m', memory, '-smp', str(smp),
                 '-nodefaults', '-display', 'none', '-no-reboot',
                 '-qmp', 'unix:%s,server=on,wait=off' % self._path('qmp'),
                 '-chardev', 'socket,id=serial0,path=' + self._path('serial')]
         args += (['-device', 'tidemark-testdev,chardev=serial0'] if testdev else
                  ['-serial', 'chardev:serial0'])
+        if cpu:
+            args += ['-cpu', cpu]
         if guest:
-            args += ['-kernel', str(host.guest(guest)), '-append', append]
+            args += ['-kernel', str(host.guest(guest, arch)), '-append', append]
         if incoming:
             args += ['-incoming', incoming]
         if paused:
@@ -124,9 +135,9 @@ class Machine:
         return pages / (self.vcpu_seconds() - used)
 
     def ram_hash(self):
-        """SHA-256 of all RAM below 3 GiB; only meaningful while the machine is stopped."""
+        """SHA-256 of all RAM, at most 3 GiB; only meaningful while the machine is stopped."""
         path = self._path('ram')
-        self.qmp.cmd('pmemsave', val=0, size=self.memory, filename=path, timeout=120)
+        self.qmp.cmd('pmemsave', val=self.ram_base, size=self.memory, filename=path, timeout=120)
         digest = hashlib.sha256()
         with open(path, 'rb') as dump:
             while chunk := dump.read(1 << 20):

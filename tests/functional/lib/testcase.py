@@ -26,26 +26,31 @@ class FunctionalTest(unittest.TestCase):
 
     timeout: seconds that each test of the class may take.
     accel:   accelerator that the tests need; they are skipped where it does not work.
+    arch:    architecture of the machines.
     slow:    belongs to the slow stage, which runs nothing else; also as @slow on one test.
     """
 
     timeout = 120
     accel = 'kvm'
+    arch = 'x86_64'
     slow = False
 
     def setUp(self):
         problem = host.kvm_problem() if self.accel == 'kvm' else None
         if problem:
             self.skipTest(problem)
-        if not host.version(host.binary()):
-            self.skipTest('no emulator at %s' % host.binary())
+        self.binary = host.binary(self.arch)
+        if not host.version(self.binary):
+            self.skipTest('no emulator at %s' % self.binary)
+        if not host.guest('writer', self.arch).exists():
+            self.skipTest('no test guests for %s in the build' % self.arch)
         # a UNIX socket's path must stay short
         self.dir = tempfile.mkdtemp(prefix='tidemark-')
         self.addCleanup(shutil.rmtree, self.dir, True)
 
     def machine(self, name, *extra, **kwargs):
         """Start a Machine that ends with the test; arguments as for Machine."""
-        kwargs.setdefault('accel', self.accel)
+        kwargs = {'accel': self.accel, 'arch': self.arch, **kwargs}
         machine = Machine(self.dir, name, *extra, **kwargs)
         self.addCleanup(machine.close)
         return machine
@@ -57,12 +62,16 @@ class FunctionalTest(unittest.TestCase):
         """A UNIX address for a migration."""
         return 'unix:%s/%s.migrate' % (self.dir, name)
 
+    def is_tidemark(self):
+        """False when another emulator is tested for comparison."""
+        return host.is_tidemark(self.binary)
+
     def require_tidemark(self, reason):
         """Skip on other emulators, which are known to fail here for the reason given.
 
         With TIDEMARK_ALL in the environment they are shown to.
         """
-        if not host.is_tidemark(host.binary()) and 'TIDEMARK_ALL' not in os.environ:
+        if not self.is_tidemark() and 'TIDEMARK_ALL' not in os.environ:
             self.skipTest('not Tidemark: ' + reason)
 
     def assert_refused(self, machine, command, pattern='.', **arguments):

@@ -1,4 +1,4 @@
-"""The ways to track writes of a guest, as -accel options, and which of them can be tested here."""
+"""The ways to track writes of a KVM guest, as -accel options."""
 
 from . import host
 
@@ -8,14 +8,7 @@ RING_SIZES = (1024, 4096, 65536)
 
 def modes(binary):
     """Every mode of the emulator as (name, -accel argument)."""
+    modes = [('log', 'kvm')]
     if host.is_tidemark(binary):
-        log = [('log-' + mode, 'kvm,dirty-log-protect=' + mode) for mode in LOG_MODES]
-    else:
-        log = [('log', 'kvm')]
-    return log + [('ring-%d' % size, 'kvm,dirty-ring-size=%d' % size) for size in RING_SIZES]
-
-
-def ring_of(accel):
-    """Ring size of an -accel argument, 0 for the log."""
-    _, found, size = accel.partition('dirty-ring-size=')
-    return int(size.split(',')[0]) if found else 0
+        modes += [('log-' + mode, 'kvm,dirty-log-protect=' + mode) for mode in LOG_MODES]
+    return modes + [('ring-%d' % size, 'kvm,dirty-ring-size=%d' % size) for size in RING_SIZES]

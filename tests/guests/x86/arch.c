@@ -55,6 +55,9 @@ _Static_assert(sizeof(struct pvclock) == 32, "KVM clock page");
 
 extern u64 pvh_start_info;
 
+const u64 arch_ram_base = 0;
+const u64 arch_testdev_base = 0xfe000000;
+
 static char cmdline[CMDLINE_MAX];
 static struct ram_range ram[RAM_RANGES];
 static unsigned nr_ram;
@@ -242,7 +245,6 @@ static bool wants_ring_0(void)
 
 static void user_main(unsigned index)
 {
-	testdev_init();
 	guest_main();
 }
 
