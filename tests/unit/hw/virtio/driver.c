@@ -396,8 +396,10 @@ u32 drv_request(struct drv_queue *q, const struct drv_buf *bufs, unsigned n)
 	u16 head = drv_add(q, bufs, n);
 	u32 len;
 
+	rig_watch(q->drv->rig);
 	drv_kick(q);
 	rig_iterate(drv_has_used, q);
+	rig_check(q->drv->rig);
 	g_assert_cmpuint(drv_take(q, &len), ==, head);
 	return len;
 }

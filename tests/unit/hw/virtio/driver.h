@@ -111,7 +111,7 @@ u16 drv_used_idx(struct drv_queue *q);
 u16 drv_take(struct drv_queue *q, u32 *len);
 bool drv_has_used(void *q); /* for rig_iterate() */
 
-/* drv_request() - add, kick, wait, take. Return: bytes written. */
+/* drv_request() - add, kick, wait, take; whatever changes must be dirty. Return: bytes written. */
 u32 drv_request(struct drv_queue *q, const struct drv_buf *bufs, unsigned n);
 
 /* rig_save(), rig_load() - every device's section; and from another rig's bytes. RAM is copied by

@@ -58,7 +58,7 @@ static int echo_realize(struct device *dev, GError **err)
 	if (ret)
 		return ret;
 	virtio_add_queue(vdev, ECHO_QUEUE_SIZE, echo_handle);
-	virtio_add_queue(vdev, ECHO_QUEUE_SIZE, echo_handle);
+	virtio_add_queue(vdev, VIRTQUEUE_MAX_SIZE, echo_handle);
 	return 0;
 }
 

@@ -164,6 +164,27 @@ static void test_two_queues(struct fixture *f, gconstpointer features)
 	g_free(first);
 }
 
+/* Every part of the used ring lies in another page: index, entries, event. */
+static void test_dirty_ring(struct fixture *f, gconstpointer features)
+{
+	struct drv_buf bufs[] = { { f->out, 4, false }, { f->in, 4, true } };
+	u64 seen = 0;
+
+	g_free(f->q);
+	f->q = drv_queue(f->d, 1, VIRTQUEUE_MAX_SIZE);
+	for (unsigned i = 0; i < VIRTQUEUE_MAX_SIZE; i++) {
+		memset(rig_at(f->rig, f->out), i, 4);
+		drv_add(f->q, bufs, 2);
+		if (i % 64 == 60)
+			rig_watch(f->rig);
+		drv_kick(f->q);
+		if (i % 64 == 60)
+			seen = MAX(rig_check(f->rig), seen);
+		drv_take(f->q, NULL);
+	}
+	g_assert_cmpuint(seen, ==, 4); /* the buffer, and three pages of the ring */
+}
+
 /* The memory map changes under the rings: what is seen afterwards is the new memory. */
 static void test_remap(struct fixture *f, gconstpointer features)
 {
@@ -418,10 +439,10 @@ static void test_registers(struct fixture *f, gconstpointer features)
 	drv_write(f->d, VIRTIO_MMIO_QUEUE_SEL, 2);
 	g_assert_cmpuint(drv_read(f->d, VIRTIO_MMIO_QUEUE_NUM_MAX), ==, 0);
 	drv_write(f->d, VIRTIO_MMIO_QUEUE_SEL, 1);
-	g_assert_cmpuint(drv_read(f->d, VIRTIO_MMIO_QUEUE_NUM_MAX), ==, ECHO_QUEUE_SIZE);
-	drv_write(f->d, VIRTIO_MMIO_QUEUE_NUM, 2 * ECHO_QUEUE_SIZE); /* refused */
+	g_assert_cmpuint(drv_read(f->d, VIRTIO_MMIO_QUEUE_NUM_MAX), ==, VIRTQUEUE_MAX_SIZE);
+	drv_write(f->d, VIRTIO_MMIO_QUEUE_NUM, 2 * VIRTQUEUE_MAX_SIZE); /* refused */
 	drv_write(f->d, VIRTIO_MMIO_QUEUE_NUM, 3);
-	g_assert_cmpuint(f->vdev->vqs[1].num, ==, ECHO_QUEUE_SIZE);
+	g_assert_cmpuint(f->vdev->vqs[1].num, ==, VIRTQUEUE_MAX_SIZE);
 	drv_write(f->d, VIRTIO_MMIO_QUEUE_NOTIFY, 77); /* no such queue */
 
 	/* The configuration takes bytes and words, within its size. */
@@ -571,6 +592,7 @@ int main(int argc, char **argv)
 	TEST("wrap/plain", NULL, test_wrap);
 	TEST("wrap/event-idx", both, test_wrap);
 	TEST("two-queues", NULL, test_two_queues);
+	TEST("dirty-ring", both, test_dirty_ring);
 	TEST("remap", both, test_remap);
 	TEST("indirect-refused", NULL, test_indirect_refused);
 	TEST("registers", NULL, test_registers);
