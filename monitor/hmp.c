@@ -8,11 +8,15 @@
 #include "monitor/version.h"
 #include "util/error.h"
 
+/* Typed ahead of a command that waits, a terminal's worth of input is kept; more stays outside. */
+#define HMP_AHEAD_MAX 4096
+
 struct hmp_session {
 	struct monitor *mon;
 	struct readline edit;
 	int cpu_index;                          /* chosen by "cpu"; -1: the first */
-	GString *ahead;                         /* typed while a command waits */
+	GString *ahead;                         /* typed and not looked at yet */
+	bool ran;                               /* a line has just been run */
 	bool (*waiting)(struct hmp_call *call); /* a command that is not done yet; NULL */
 	guint poll;
 };
@@ -242,6 +246,7 @@ static void session_line(void *opaque, const char *line)
 	struct hmp_call call = { .server = hmp->mon->server, .session = hmp };
 	struct monitor_scope outer = monitor_enter(hmp->mon->server, hmp->mon);
 
+	hmp->ran = true;
 	call.out = g_string_new(NULL);
 	monitor_scope_set_cpu(hmp->cpu_index);
 	run_line(&call, line);
@@ -305,9 +310,11 @@ void hmp_session_destroy(struct hmp_session *hmp)
 
 void hmp_session_opened(struct hmp_session *hmp)
 {
+	g_string_truncate(hmp->ahead, 0);
 	session_print(hmp, "QEMU " QMP_COMPAT_VERSION " monitor - type 'help' for more information "
 			   "(tidemark " TIDEMARK_VERSION ")\r\n");
-	readline_start(&hmp->edit);
+	if (!hmp->waiting)
+		readline_start(&hmp->edit);
 }
 
 void hmp_session_focused(struct hmp_session *hmp)
@@ -319,12 +326,24 @@ void hmp_session_focused(struct hmp_session *hmp)
 void hmp_session_receive(struct hmp_session *hmp, const void *bytes, size_t len)
 {
 	g_string_append_len(hmp->ahead, bytes, len);
-	while (hmp->ahead->len && !hmp->waiting) {
-		u8 c = hmp->ahead->str[0];
+	monitor_schedule(hmp->mon->server);
+}
 
-		g_string_erase(hmp->ahead, 0, 1);
-		readline_feed(&hmp->edit, c);
-	}
+bool hmp_session_wants_input(const struct hmp_session *hmp)
+{
+	return hmp->ahead->len < HMP_AHEAD_MAX;
+}
+
+bool hmp_session_run(struct hmp_session *hmp)
+{
+	size_t used = 0;
+
+	hmp->ran = false;
+	while (used < hmp->ahead->len && !hmp->waiting && !hmp->ran)
+		readline_feed(&hmp->edit, hmp->ahead->str[used++]);
+	g_string_erase(hmp->ahead, 0, used);
+	hmp->mon->transport->accept_input(hmp->mon->opaque);
+	return hmp->ahead->len && !hmp->waiting;
 }
 
 static gboolean poll_waiting(gpointer data)
@@ -343,7 +362,7 @@ static gboolean poll_waiting(gpointer data)
 	hmp->waiting = NULL;
 	hmp->poll = 0;
 	readline_start(&hmp->edit);
-	hmp_session_receive(hmp, "", 0);
+	monitor_schedule(hmp->mon->server);
 	return G_SOURCE_REMOVE;
 }
 

@@ -37,6 +37,11 @@ struct monitor_server {
 	GRecMutex lock; /* guards monitors and limits: events come from any thread */
 	GPtrArray *monitors;
 	GHashTable *limits; /* rate limits in force, by event and source */
+	/*
+	 * The one source that runs ordinary commands, of all monitors; 0: nothing to run. GLib does
+	 * not dispatch a source inside itself, so while a command waits no other one begins.
+	 */
+	guint dispatcher;
 };
 
 /* Input stops while this much output waits for a peer; events are dropped beyond the second. */
@@ -54,6 +59,9 @@ void monitor_focused(struct monitor *mon); /* opened before, and now has the ter
 void monitor_closed(struct monitor *mon);
 void monitor_receive(struct monitor *mon, const void *bytes, size_t len);
 size_t monitor_can_receive(struct monitor *mon);
+
+/* monitor_schedule() - a monitor has something to run. */
+void monitor_schedule(struct monitor_server *server);
 
 /* monitor_write() - any thread. */
 void monitor_write(struct monitor *mon, const char *bytes, size_t len);
@@ -76,10 +84,12 @@ void qmp_session_opened(struct qmp_session *qmp);
 void qmp_session_closed(struct qmp_session *qmp);
 void qmp_session_receive(struct qmp_session *qmp, const void *bytes, size_t len);
 bool qmp_session_wants_input(const struct qmp_session *qmp);
+/* Runs the oldest request; returns whether there are more. */
+bool qmp_session_run(struct qmp_session *qmp);
 /* Takes events since capabilities negotiation. Server's lock held. */
 bool qmp_session_takes_events(const struct qmp_session *qmp);
 void qmp_session_send(struct qmp_session *qmp, JsonObject *message);
-/* The negotiation command. Return false with @err if it has been done or @oob cannot be. */
+/* The negotiation command. Return false with @err if it has been done. */
 bool qmp_session_negotiate(struct qmp_session *qmp, bool oob, GError **err);
 
 /* qmp_error_reply() - {"error": {"class", "desc"}}. */
@@ -100,5 +110,8 @@ void hmp_session_destroy(struct hmp_session *hmp);
 void hmp_session_opened(struct hmp_session *hmp);
 void hmp_session_focused(struct hmp_session *hmp); /* on a mux: show the prompt again */
 void hmp_session_receive(struct hmp_session *hmp, const void *bytes, size_t len);
+bool hmp_session_wants_input(const struct hmp_session *hmp);
+/* Takes what was typed up to the end of a line and runs it; returns whether there is more. */
+bool hmp_session_run(struct hmp_session *hmp);
 
 #endif

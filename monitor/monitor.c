@@ -61,6 +61,8 @@ void monitor_server_destroy(struct monitor_server *server)
 	while (server->monitors->len)
 		monitor_destroy(g_ptr_array_index(server->monitors, 0));
 	g_ptr_array_unref(server->monitors);
+	if (server->dispatcher)
+		g_source_remove(server->dispatcher);
 	monitor_limits_destroy(server);
 	g_rec_mutex_clear(&server->lock);
 	g_free(server);
@@ -115,6 +117,32 @@ void monitor_destroy(struct monitor *mon)
 	g_free(mon);
 }
 
+/* Runs at most one command of each monitor. */
+static gboolean dispatch(gpointer data)
+{
+	struct monitor_server *server = data;
+	g_autoptr(GPtrArray) monitors = g_ptr_array_copy(server->monitors, NULL, NULL);
+	bool more = false;
+
+	for (unsigned i = 0; i < monitors->len; i++) {
+		struct monitor *mon = g_ptr_array_index(monitors, i);
+
+		/* One monitor's command may have removed another. */
+		if (!g_ptr_array_find(server->monitors, mon, NULL))
+			continue;
+		more |= mon->qmp ? qmp_session_run(mon->qmp) : hmp_session_run(mon->hmp);
+	}
+	if (!more)
+		server->dispatcher = 0;
+	return more;
+}
+
+void monitor_schedule(struct monitor_server *server)
+{
+	if (!server->dispatcher)
+		server->dispatcher = g_idle_add_full(G_PRIORITY_DEFAULT, dispatch, server, NULL);
+}
+
 void monitor_opened(struct monitor *mon)
 {
 	if (mon->hmp)
@@ -167,7 +195,7 @@ size_t monitor_can_receive(struct monitor *mon)
 			mon->drain_timer = g_timeout_add(50, drain, mon);
 		return 0;
 	}
-	if (mon->qmp && !qmp_session_wants_input(mon->qmp))
-		return 0;
-	return 4096;
+	return (mon->qmp ? qmp_session_wants_input(mon->qmp) : hmp_session_wants_input(mon->hmp))
+		       ? 4096
+		       : 0;
 }

@@ -23,13 +23,11 @@ struct qmp_request {
 struct qmp_session {
 	struct monitor *mon;
 	struct json_split split;
-	bool open;
-	bool negotiated; /* guarded by the server's lock */
+	bool open, negotiated; /* guarded by the server's lock */
 	bool oob;
 	unsigned generation; /* counts peers, so that an answer never reaches the next one */
 	GQueue requests;     /* struct qmp_request, ordinary ones only */
 	GArray *fds;         /* int; came, and belong to the next request */
-	guint dispatcher;    /* source that runs the queue; 0: empty */
 };
 
 struct qmp_session *qmp_session_create(struct monitor *mon)
@@ -76,8 +74,6 @@ void qmp_session_closed(struct qmp_session *qmp)
 void qmp_session_destroy(struct qmp_session *qmp)
 {
 	qmp_session_closed(qmp);
-	if (qmp->dispatcher)
-		g_source_remove(qmp->dispatcher);
 	g_free(qmp);
 }
 
@@ -110,7 +106,9 @@ void qmp_session_opened(struct qmp_session *qmp)
 	JsonArray *capabilities = json_array_new();
 
 	qmp_session_closed(qmp); /* a peer that came without the last one's leaving being noticed */
+	g_rec_mutex_lock(&qmp->mon->server->lock);
 	qmp->open = true;
+	g_rec_mutex_unlock(&qmp->mon->server->lock);
 	json_array_add_string_element(capabilities, "oob");
 	json_object_set_member(greeting, "version", qmp_version());
 	json_object_set_array_member(greeting, "capabilities", capabilities);
@@ -234,9 +232,10 @@ static bool run_call(struct qmp_session *qmp, struct qmp_request *request, JsonN
 		     GError **err)
 {
 	struct monitor *mon = qmp->mon;
+	g_autoptr(JsonObject) none = json_object_new();
 	const struct qapi_command *command;
 	struct monitor_scope outer;
-	struct call call = { 0 };
+	struct call call = { .args = none };
 	GArray *outer_fds;
 	bool ok;
 
@@ -274,18 +273,15 @@ static void run_request(struct qmp_session *qmp, struct qmp_request *request)
 	request_free(request);
 }
 
-static gboolean dispatch(gpointer data)
+bool qmp_session_run(struct qmp_session *qmp)
 {
-	struct qmp_session *qmp = data;
 	struct qmp_request *request = g_queue_pop_head(&qmp->requests);
 
-	if (request)
-		run_request(qmp, request);
+	if (!request)
+		return false;
+	run_request(qmp, request);
 	qmp->mon->transport->accept_input(qmp->mon->opaque);
-	if (!g_queue_is_empty(&qmp->requests))
-		return G_SOURCE_CONTINUE;
-	qmp->dispatcher = 0;
-	return G_SOURCE_REMOVE;
+	return !g_queue_is_empty(&qmp->requests);
 }
 
 static void found_value(void *opaque, const char *text, size_t len, const char *problem)
@@ -311,10 +307,7 @@ static void found_value(void *opaque, const char *text, size_t len, const char *
 		return;
 	}
 	g_queue_push_tail(&qmp->requests, request);
-	/* Not from here: this is inside the dispatch of the transport's source, which GLib would
-	 * not dispatch again while the command waits. */
-	if (!qmp->dispatcher)
-		qmp->dispatcher = g_idle_add_full(G_PRIORITY_DEFAULT, dispatch, qmp, NULL);
+	monitor_schedule(qmp->mon->server);
 }
 
 void qmp_session_receive(struct qmp_session *qmp, const void *bytes, size_t len)
@@ -338,7 +331,7 @@ JsonNode *qmp_call(struct monitor_server *server, const char *command, JsonObjec
 		   GError **err)
 {
 	const struct qapi_command *found = qapi_command_find(server->interface, command);
-	g_autoptr(JsonObject) owned = args;
+	g_autoptr(JsonObject) owned = args ?: json_object_new();
 	struct monitor_scope outer;
 	JsonNode *result = NULL;
 

@@ -16,8 +16,8 @@ enum {
 struct qapi_command {
 	const char *name;
 	/*
-	 * Converts @args (NULL: none), calls the handler, converts its result into *@ret.
-	 * Return: true, or false with @err set.
+	 * Converts @args (an empty object if there are none), calls the handler, converts its
+	 * result into *@ret. Return: true, or false with @err set.
 	 */
 	bool (*run)(struct machine *m, JsonObject *args, JsonNode **ret, GError **err);
 	unsigned flags;

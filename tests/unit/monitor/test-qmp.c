@@ -185,6 +185,51 @@ static void test_oob_order(struct fixture *f, gconstpointer mode)
 	      "{\"return\": 2, \"id\": \"queued\"}\r\n");
 }
 
+struct others {
+	struct pipe_end *program, *human;
+};
+
+static gboolean send_from_others(gpointer data)
+{
+	struct others *others = data;
+
+	pipe_send(others->program, "{\"execute\": \"count\", \"id\": \"other\"}");
+	pipe_send(others->human, "help help\n");
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean wake_up(gpointer data)
+{
+	struct others *others = data;
+
+	g_assert_cmpuint(others->program->out->len, ==, 0);
+	g_assert_cmpuint(others->human->out->len, ==, 0);
+	sample_state.woken = true;
+	return G_SOURCE_REMOVE;
+}
+
+/* While a command waits, no other monitor's command begins, be it a program's or a person's. */
+static void test_one_at_a_time(struct fixture *f, gconstpointer mode)
+{
+	struct others others = {
+		.program = pipe_open(f->server, MONITOR_QMP),
+		.human = pipe_open(f->server, MONITOR_HMP),
+	};
+	g_autofree char *text = NULL, *help = NULL;
+
+	g_free(pipe_run(others.program, "{\"execute\": \"qmp_capabilities\"}"));
+	g_free(pipe_take(others.human));
+	g_timeout_add(10, send_from_others, &others);
+	g_timeout_add(60, wake_up, &others);
+	check(f, "{\"execute\": \"wait\"}", "{\"return\": 1}\r\n");
+	text = pipe_run(others.program, "");
+	help = pipe_run(others.human, "");
+	g_assert_cmpstr(text, ==, "{\"return\": 2, \"id\": \"other\"}\r\n");
+	g_assert_nonnull(strstr(help, "show the help"));
+	pipe_close(others.program);
+	pipe_close(others.human);
+}
+
 static gboolean reconnect(gpointer data)
 {
 	struct pipe_end *p = data;
@@ -493,6 +538,7 @@ int main(int argc, char **argv)
 	ADD("/qmp/garbage-oob", "oob", test_garbage);
 	ADD("/qmp/oob-errors", "oob", test_oob_errors);
 	ADD("/qmp/oob-order", "oob", test_oob_order);
+	ADD("/qmp/one-at-a-time", "", test_one_at_a_time);
 	ADD("/qmp/answer-to-the-gone", "", test_answer_to_the_gone);
 	ADD("/qmp/flow-control", "", test_flow_control);
 	ADD("/qmp/flow-control-oob", "oob", test_flow_control);
