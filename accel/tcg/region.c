@@ -38,6 +38,7 @@ static GHashTable *pages; /* phys -> struct code_page */
 static GPtrArray *all_regions;
 static u16 filter[1u << FILTER_BITS]; /* number of code pages by hash, read without the lock */
 static u32 code_gen;
+static struct tcg_stats stats;
 
 static unsigned filter_index(u64 phys)
 {
@@ -177,7 +178,7 @@ void region_leave(struct tcg_cpu *cpu)
 
 static void discard_locked(struct tcg_region *r)
 {
-	r->discarded = true;
+	stats.discarded++;
 	host_redirect(r->entry, r->dead);
 	for (unsigned i = 0; i < r->sites->len; i++) {
 		struct site *s = &g_array_index(r->sites, struct site, i);
@@ -253,6 +254,7 @@ static void flush_all_locked(struct tcg_cpu *self)
 	memset(filter, 0, sizeof(filter));
 	code_next = code_first;
 	flush_gen++;
+	stats.flushes++;
 	flush_wanted = 0;
 	g_cond_broadcast(&flushed);
 	catch_up(self, self->mmu);
@@ -312,6 +314,7 @@ static struct tcg_region *translate_locked(struct tcg_cpu *cpu, struct code_page
 	last = (cpu->pc_off + 4 * r->ninsns - 1) / 64;
 	page->lines |= (~(u64)0 << first) & (~(u64)0 >> (63 - last));
 	g_ptr_array_add(all_regions, r);
+	stats.regions++;
 	return r;
 }
 
@@ -371,5 +374,13 @@ void region_chain(struct tcg_cpu *cpu, u64 site)
 		g_array_append_val(r->sites, s);
 		host_link(s.at, r->entry);
 	}
+	g_mutex_unlock(&lock);
+}
+
+void tcg_stats_get(struct tcg_stats *out)
+{
+	g_mutex_lock(&lock);
+	*out = stats;
+	out->code_bytes = code_next - code_first;
 	g_mutex_unlock(&lock);
 }

@@ -29,7 +29,6 @@ struct tcg_region {
 	u8 *entry, *dead;        /* writable addresses */
 	struct tcg_region *next; /* in the same page */
 	GArray *sites;           /* struct site: jumps of other regions chained to this one */
-	bool discarded;
 };
 
 /*

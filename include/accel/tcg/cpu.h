@@ -117,6 +117,16 @@ void tcg_cpu_unregister(struct tcg_cpu *cpu);
  */
 void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key);
 
+struct tcg_stats {
+	u64 regions;    /* translated so far */
+	u64 discarded;  /* because the guest wrote to their code */
+	u64 flushes;    /* how often all were thrown away */
+	u64 code_bytes; /* in use now */
+};
+
+/* What the translator has done since the process started. Any thread. */
+void tcg_stats_get(struct tcg_stats *stats);
+
 /*
  * tcg_raise() - abandon the current instruction and let ops->service act.
  * @cpu: CPU whose registers hold the state before the instruction.
