@@ -132,6 +132,15 @@ char *net_types_help(void);   /* -netdev help */
 char *net_info_text(void);    /* info network */
 char *net_usernet_text(void); /* info usernet */
 
+/*
+ * net_hostfwd() - hostfwd_add and hostfwd_remove.
+ * @id:   of a user network; NULL: the first.
+ * @text: "tcp:ADDR:PORT-ADDR:PORT"; for removal without the guest's half.
+ *
+ * Return: 0 or -errno with @err.
+ */
+int net_hostfwd(const char *id, const char *text, bool add, GError **err);
+
 /* net_announce_self() - every NIC whose link is up sends a RARP frame, so that switches learn
  * where its address is now; one round. */
 void net_announce_self(void);
