@@ -22,7 +22,9 @@ class DirtyRate(FunctionalTest):
             info = a.qmp.cmd('query-dirty-rate')
             if info['status'] == 'measured':
                 break
-            self.assertEqual(info['status'], 'measuring')
+            # QEMU answers before its thread has begun
+            self.assertIn(info['status'], ('measuring',) if self.is_tidemark() else
+                          ('unstarted', 'measuring'))
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
         self.assertEqual(info['mode'], mode)

@@ -30,10 +30,10 @@ class CancelAndRetry(FunctionalTest):
             fds = fds or host.fd_count(a.pid)
         self.assertEqual(sink.connections, ROUNDS)
         self.assertLessEqual(abs(host.fd_count(a.pid) - fds), 3)
-        # Tracking left on costs a factor of 100. That large pages were split for it may stay and
-        # cost a few per cent here, so the line is not drawn at the last of them.
+        # Tracking left on costs a factor of 100; a busy host and large pages that were split for
+        # it have been seen to cost one of 2, so the line is between them.
         a.write_speed()
-        self.assertGreater(max(a.write_speed() for _ in range(5)), 0.75 * speed)
+        self.assertGreater(max(a.write_speed() for _ in range(5)), speed / 4)
 
         migration.set_parameters(a, max_bandwidth=0, downtime_limit=2000)
         b = self.machine('b', incoming=self.uri('b'), paused=True)

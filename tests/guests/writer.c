@@ -15,7 +15,7 @@
 
 #define BATCH_PAGES    32         /* between two looks at the clock */
 #define COMMAND_NS     20000000   /* between two looks for a command */
-#define MAX_LAG_NS     100000000  /* a stall longer than this is not caught up with */
+#define MAX_LAG_NS     500000000  /* a stall longer than this is not caught up with */
 #define COUNTS         0x400000UL /* offset of the table of u32, one a page; before base= */
 #define MIN_TOUCH      16
 #define WORDS_PER_PAGE (PAGE_SIZE / sizeof(u64))
