@@ -59,38 +59,21 @@ bool hmp_available(const struct monitor_server *server, const struct hmp_command
 	return !command->qmp || qapi_command_find(server->interface, command->qmp);
 }
 
-/* 0: @name is none of the command's names; 1: the beginning of one; 2: one of them. */
-static int match_name(const struct hmp_command *command, const char *name)
+static bool has_name(const struct hmp_command *command, const char *name)
 {
 	g_auto(GStrv) names = g_strsplit(command->name, "|", -1);
-	int match = 0;
 
-	for (int i = 0; names[i]; i++) {
-		if (!strcmp(names[i], name))
-			return 2;
-		if (g_str_has_prefix(names[i], name))
-			match = 1;
-	}
-	return match;
+	return g_strv_contains((const char *const *)names, name);
 }
 
 const struct hmp_command *hmp_find(const struct monitor_server *server,
 				   const struct hmp_command *table, const char *name)
 {
-	const struct hmp_command *found = NULL;
-	int ambiguous = 0;
-
 	for (; table->name; table++) {
-		int match = hmp_available(server, table) ? match_name(table, name) : 0;
-
-		if (match == 2)
+		if (has_name(table, name) && hmp_available(server, table))
 			return table;
-		if (match == 1) {
-			found = table;
-			ambiguous++;
-		}
 	}
-	return ambiguous == 1 ? found : NULL;
+	return NULL;
 }
 
 static void describe(GString *out, const struct hmp_command *command, const char *before)
@@ -135,12 +118,13 @@ static void run_help(struct hmp_call *call, const char *rest)
 
 static void run_command(struct hmp_call *call, const char *rest)
 {
+	int len = strcspn(call->command->name, "|");
 	GError *error = NULL;
 
 	call->args = hmp_parse_args(call->command, rest, &error);
 	if (!call->args) {
-		hmp_printf(call, "%s: %s\nTry \"help %s\" for more information\n",
-			   call->command->name, error->message, call->command->name);
+		hmp_printf(call, "%.*s: %s\nTry \"help %.*s\" for more information\n", len,
+			   call->command->name, error->message, len, call->command->name);
 		g_error_free(error);
 		return;
 	}
@@ -186,9 +170,8 @@ static void run_cpu(struct hmp_call *call, const char *rest)
 
 	if (!*rest || *end || index < 0 || index > INT_MAX)
 		hmp_printf(call, "cpu: '%s' is not the number of a CPU\n", rest);
-	else if (call->session)
+	else if (call->session) /* a single line has no next one to choose for */
 		call->session->cpu_index = index;
-	monitor_scope_set_cpu(index);
 }
 
 static void run_line(struct hmp_call *call, const char *line)

@@ -54,7 +54,7 @@ bool hmp_available(const struct monitor_server *server, const struct hmp_command
 /* hmp_parse_args() - NULL with @err: what is wrong with the line. */
 JsonObject *hmp_parse_args(const struct hmp_command *command, const char *text, GError **err);
 
-/* hmp_find() - by one of its names, or an unambiguous beginning; NULL. */
+/* hmp_find() - by one of its names; NULL: unknown or not available. */
 const struct hmp_command *hmp_find(const struct monitor_server *server,
 				   const struct hmp_command *table, const char *name);
 

@@ -17,7 +17,13 @@ from schema import Schema, SchemaError
 
 
 def write(directory, name, text):
-    with open(os.path.join(directory, name), 'w', encoding='utf-8') as stream:
+    """Leaves a file that would stay the same alone, so that its users are not built again."""
+    path = os.path.join(directory, name)
+    if os.path.exists(path):
+        with open(path, encoding='utf-8') as stream:
+            if stream.read() == text:
+                return
+    with open(path, 'w', encoding='utf-8') as stream:
         stream.write(text)
 
 

@@ -106,6 +106,8 @@ JsonNode *qapi_value_write(const struct qapi_type *type, const void *slot)
 	case QAPI_KIND_NUMBER:
 		return json_node_init_double(json_node_alloc(), *(const double *)slot);
 	case QAPI_KIND_ENUM:
+		if (*(const unsigned *)slot >= type->nvalues)
+			g_error("%u is not a value of %s", *(const unsigned *)slot, type->name);
 		return json_node_init_string(json_node_alloc(),
 					     type->values[*(const unsigned *)slot]);
 	case QAPI_KIND_LIST: return write_list(type, *(void *const *)slot);

@@ -138,11 +138,10 @@ static const struct line lines[] = {
 	{ "  # a remark", "", "" },
 	{ "stop", "stop -\n", "" },
 	{ "s", "stop -\n", "" },
-	{ "sto", "stop -\n", "" },
+	{ "sto", "", "unknown command: 'sto'\n" },
 	{ "c", "cont -\n", "Error: cont does not work\n" },
-	{ "stop now", "", "stop|s: 'now' is too much\nTry \"help stop|s\" for more information\n" },
+	{ "stop now", "", "stop: 'now' is too much\nTry \"help stop\" for more information\n" },
 	{ "frobnicate 1", "", "unknown command: 'frobnicate'\n" },
-	{ "m", "", "unknown command: 'm'\n" },                       /* ambiguous */
 	{ "system_reset", "", "unknown command: 'system_reset'\n" }, /* has no QMP command here */
 	{ "balloon 512", "balloon {\"value\":536870912}\n", "" },
 	{ "balloon 1G", "balloon {\"value\":1073741824}\n", "" },
