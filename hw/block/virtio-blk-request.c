@@ -199,6 +199,7 @@ void virtio_blk_handle(struct virtio_device *vdev, struct virtqueue *vq)
 	struct virtqueue_elem *elem;
 	struct blk_request *req;
 
+	block_plug();
 	do {
 		virtqueue_notify_off(vq);
 		while ((elem = virtqueue_pop(vq))) {
@@ -209,11 +210,12 @@ void virtio_blk_handle(struct virtio_device *vdev, struct virtqueue *vq)
 					     " bytes lacks header or status",
 					     vq->index, elem->out_len, elem->in_len);
 				virtqueue_detach(vq, elem);
-				return;
+				break;
 			}
 			submit(req);
 		}
 	} while (!virtqueue_notify_on(vq));
+	block_unplug();
 }
 
 void virtio_blk_drop_requests(struct virtio_blk *blk)
@@ -287,6 +289,23 @@ int virtio_blk_load(struct virtio_device *vdev, struct state_reader *r, int vers
 		}
 		req->link.data = req;
 		g_queue_push_tail_link(&blk->waiting, &req->link);
+	}
+	return 0;
+}
+
+/* The indexes of each queue must leave room for what waits. */
+int virtio_blk_load_done(struct virtio_device *vdev, GError **err)
+{
+	g_autofree unsigned *waiting = g_new0(unsigned, vdev->nqueues);
+
+	for (GList *l = virtio_blk_of(vdev)->waiting.head; l; l = l->next)
+		waiting[((struct blk_request *)l->data)->vq->index]++;
+	for (unsigned i = 0; i < vdev->nqueues; i++) {
+		if (waiting[i] <= vdev->vqs[i].inuse)
+			continue;
+		error_set(err, "virtio-blk: %u requests wait in queue %u, %u are in flight",
+			  waiting[i], i, vdev->vqs[i].inuse);
+		return -EINVAL;
 	}
 	return 0;
 }

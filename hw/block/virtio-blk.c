@@ -139,10 +139,27 @@ static int check_sectors(const char *name, u32 value, GError **err)
 	return -EINVAL;
 }
 
+/* The hints are told in logical blocks, the first in 16 bits. */
+static int check_hints(const struct virtio_blk *blk, GError **err)
+{
+	u64 block = blk->opt_logical_block_size;
+
+	if (IS_ALIGNED(blk->opt_min_io_size, block) && IS_ALIGNED(blk->opt_opt_io_size, block) &&
+	    blk->opt_min_io_size / block <= UINT16_MAX &&
+	    blk->opt_opt_io_size / block <= UINT32_MAX)
+		return 0;
+	error_set(err,
+		  "min_io_size=%" PRIu64 ", opt_io_size=%" PRIu64
+		  ": not a multiple of the logical block, %" PRIu64 ", or too large",
+		  blk->opt_min_io_size, blk->opt_opt_io_size, block);
+	return -EINVAL;
+}
+
 static int check_options(struct virtio_blk *blk, GError **err)
 {
-	if (!blk->drive) {
-		error_set(err, "drive property not set");
+	if (!blk->drive || !block_inserted(blk->drive)) {
+		error_set(err, blk->drive ? "drive is empty; a medium is needed"
+					  : "drive property not set");
 		return -EINVAL;
 	}
 	if (blk->opt_num_queues == NUM_QUEUES_AUTO)
@@ -165,7 +182,7 @@ static int check_options(struct virtio_blk *blk, GError **err)
 			  blk->opt_logical_block_size, 2 * GiB, err) ?:
 	       check_sectors("max-discard-sectors", blk->opt_max_discard_sectors, err) ?:
 	       check_sectors("max-write-zeroes-sectors", blk->opt_max_write_zeroes_sectors, err) ?:
-	       check_geometry(blk, err);
+	       check_hints(blk, err) ?: check_geometry(blk, err);
 }
 
 static void apply_write_cache(struct virtio_blk *blk)
@@ -193,6 +210,7 @@ static const struct virtio_class blk_class = {
 	.run = virtio_blk_run,
 	.save = virtio_blk_save,
 	.load = virtio_blk_load,
+	.load_done = virtio_blk_load_done,
 };
 
 static int blk_realize(struct device *dev, GError **err)

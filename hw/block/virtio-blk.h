@@ -40,5 +40,6 @@ void virtio_blk_drop_requests(struct virtio_blk *blk); /* waits for those in fli
 void virtio_blk_run(struct virtio_device *vdev, bool running);
 int virtio_blk_save(struct virtio_device *vdev, struct state_writer *w, GError **err);
 int virtio_blk_load(struct virtio_device *vdev, struct state_reader *r, int version, GError **err);
+int virtio_blk_load_done(struct virtio_device *vdev, GError **err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "util/error.h"
 #include "util/keyval.h"
 #include "util/lock.h"
+#include "util/main-loop.h"
 #include "util/timer.h"
 
 #define SLOTS_GPA 0x10000000
@@ -52,16 +53,15 @@ static const struct hw_target rig_target = {
 
 struct rig *rig_new(bool legacy)
 {
+	static const struct vm_owner owner;
 	struct rig *rig = g_new0(struct rig, 1);
 	struct ram_spec spec = { .id = "rig.ram", .size = RAM_BYTES, .fd = -1 };
 	struct rig_machine *m;
 	GError *err = NULL;
 
 	if (!machine_lock_held())
-		machine_lock();
-	rig->vm = g_new0(struct vm, 1);
-	rig->vm->ram = ram_list_create();
-	rig->vm->memory = address_space_create("memory");
+		main_loop_init();
+	rig->vm = vm_create(false, &owner);
 	rig->ram = ram_create(rig->vm->ram, &spec, &err);
 	g_assert_no_error(err);
 	rig->m =
@@ -90,9 +90,7 @@ void rig_free(struct rig *rig)
 	address_space_unmap(rig->vm->memory, &((struct rig_machine *)rig->m)->ram);
 	machine_destroy(rig->m);
 	state_registry_destroy(reg);
-	address_space_destroy(rig->vm->memory);
-	ram_list_destroy(rig->vm->ram);
-	g_free(rig->vm);
+	vm_destroy(rig->vm);
 	g_free(rig->before);
 	g_free(rig);
 }
@@ -130,13 +128,10 @@ void rig_refuse(struct rig *rig, const char *text, const char *want)
 
 void rig_run(struct rig *rig, bool running)
 {
-	struct run_state_change change = {
-		.running = running,
-		.state = running ? RUN_STATE_RUNNING : RUN_STATE_FINISH_MIGRATE,
-	};
-
-	rig->vm->state = change.state;
-	notifier_call(&rig->vm->state_notifiers, &change);
+	if (running)
+		vm_start(rig->vm);
+	else
+		vm_stop(rig->vm, RUN_STATE_FINISH_MIGRATE);
 }
 
 void rig_iterate(bool (*done)(void *opaque), void *opaque)

@@ -44,7 +44,7 @@ struct virtio_device *rig_add(struct rig *rig, const char *text);
 /* rig_refuse() - the same must fail with a message that contains @want. */
 void rig_refuse(struct rig *rig, const char *text, const char *want);
 
-/* rig_run() - start or stop the VM as far as devices see it. */
+/* rig_run() - start or stop the VM. */
 void rig_run(struct rig *rig, bool running);
 
 /* rig_iterate() - run main loop sources until @done holds; asserts after 5 s. */
