@@ -226,6 +226,12 @@ static int save_subsections(struct state_writer *w, const struct state_desc *des
 int state_save_object(struct state_writer *w, const struct state_desc *desc, void *obj,
 		      GString *json, GError **err)
 {
+	if (desc->collect) {
+		int ret = desc->collect(obj, err);
+
+		if (ret)
+			return ret;
+	}
 	if (desc->pre_save)
 		desc->pre_save(obj);
 	if (json) {

@@ -75,6 +75,8 @@ struct state_desc {
 	const struct state_field *fields;
 	const struct state_desc *const *subsections; /* NULL-terminated; NULL: none */
 	bool (*needed)(void *obj); /* subsection or whole section is sent only if true */
+	/* collect() - before pre_save(): fetch state that lives elsewhere (in the kernel). */
+	int (*collect)(void *obj, GError **err);
 	void (*pre_save)(void *obj);
 	int (*pre_load)(void *obj, GError **err);
 	/* post_load(): everything is decoded; check, then apply. Return 0 or -EINVAL with @err. */

@@ -56,6 +56,40 @@ struct vcpu *x86_cpu_create(struct vm *vm, const struct x86_cpu_model *model, GE
 u32 x86_cpu_apic_id(const struct vcpu *cpu);
 u32 x86_topology_apic_id(const struct x86_topology *topo, unsigned index);
 
+struct state_registry;
+
+/* x86_cpu_register_state() - its sections "apic", "cpu_common" and "cpu" travel in a migration. */
+void x86_cpu_register_state(struct vcpu *cpu, struct state_registry *reg);
+void x86_cpu_unregister_state(struct vcpu *cpu, struct state_registry *reg);
+
+/* Devices of a PC that live in the kernel. */
+enum x86_chip {
+	X86_CHIP_PIC = 1 << 0, /* two i8259 */
+	X86_CHIP_IOAPIC = 1 << 1,
+	X86_CHIP_PIT = 1 << 2, /* i8254 with the speaker's port */
+};
+
+struct x86_chips;
+
+/*
+ * x86_chips_create() - the interrupt controllers, timer and guest clock of an accelerator that has
+ * them in the kernel.
+ * @which: enum x86_chip; what is not given keeps its reset state and does not travel. The
+ *         controllers exist in any case, the PIT is created here.
+ *
+ * Return: NULL with @err.
+ * Context: main thread, machine lock held, accel->irqchip.
+ */
+struct x86_chips *x86_chips_create(struct vm *vm, unsigned which, GError **err);
+void x86_chips_destroy(struct x86_chips *chips);
+
+/* x86_chips_reset() - power-on state. Return: 0 or -errno with @err. vCPUs parked. */
+int x86_chips_reset(struct x86_chips *chips, GError **err);
+
+/* x86_chips_register_state() - sections "i8259", "ioapic", "i8254", "kvmclock". */
+void x86_chips_register_state(struct x86_chips *chips, struct state_registry *reg);
+void x86_chips_unregister_state(struct x86_chips *chips, struct state_registry *reg);
+
 /* x86_cpu_destroy() - as vcpu_destroy(), and free its registers. */
 void x86_cpu_destroy(struct vcpu *vcpu);
 

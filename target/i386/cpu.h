@@ -165,7 +165,8 @@ struct x86_cpu {
 	u32 cpuid_version;        /* leaf 1 EAX: in EDX after reset */
 	u64 xcr0_mask;            /* XCR0 bits that the guest may set */
 	bool has_mtrr;
-	u64 model_tsc_khz; /* asked for by -cpu; 0: the host's */
+	s64 loaded_over_khz; /* tsc_khz of this side while a state is loaded */
+	u64 model_tsc_khz;   /* asked for by -cpu; 0: the host's */
 };
 
 extern const struct cpu_ops x86_cpu_ops;
