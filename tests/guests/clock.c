@@ -12,13 +12,6 @@ u64 ticks_khz;
 static u64 hz, ticks_at_start;
 static u64 next_beat_ns, next_clock_ns;
 
-/* a * b / c without overflow as long as the result fits; all the compiler's 128-bit division
- * would need is a library that a freestanding program lacks. */
-static u64 scale(u64 a, u64 b, u64 c)
-{
-	return a / c * b + a % c * b / c;
-}
-
 void clock_init(void)
 {
 	hz = ticks_khz ? ticks_khz * 1000 : arch_ticks_hz();
@@ -27,13 +20,10 @@ void clock_init(void)
 
 u64 now_ns(void)
 {
-	/* a % c * b stays below 2^64 for counters up to 18 GHz */
-	return scale(arch_ticks() - ticks_at_start, NS_PER_S, hz);
-}
+	u64 ticks = arch_ticks() - ticks_at_start;
 
-u64 ns_to_ticks(u64 ns)
-{
-	return scale(ns, hz, NS_PER_S);
+	/* in two steps: 64 bits hold it for counters up to 18 GHz */
+	return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
 }
 
 static void clock_line(u64 now)
@@ -58,14 +48,4 @@ void poll_clock(void)
 		next_beat_ns = now + beat_ms * 1000000;
 		say(".");
 	}
-}
-
-u64 random_next(u64 *state)
-{
-	u64 x = *state;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return *state = x;
 }

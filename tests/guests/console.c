@@ -50,8 +50,6 @@ static void vsay(const char *fmt, va_list args)
 		if (*fmt == 's')
 			for (const char *s = va_arg(args, const char *); *s; s++)
 				put(*s);
-		else if (*fmt == 'c')
-			put(va_arg(args, int));
 		else
 			put_number(va_arg(args, u64), *fmt == 'x' ? 16 : 10);
 	}

@@ -33,13 +33,13 @@ struct guest_option {
 };
 
 /* Console and text. */
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* %s %c %lu %lx only */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* %s %lu %lx only */
 int command_read(void);                                               /* byte or -1 */
 void __attribute__((noreturn)) die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * options_parse() - fill in the options from the kernel command line.
- * @opts: table that ends with a NULL name, searched after the library's own table.
+ * @opts: table that ends with a NULL name, searched after the library's own tables.
  *
  * An unknown word or a bad value ends the guest with a message that names it.
  */
@@ -47,7 +47,6 @@ void options_parse(const struct guest_option *opts);
 
 /* Time. The counter is the TSC or the generic timer; it need not start at 0. */
 u64 now_ns(void); /* since the guest started */
-u64 ns_to_ticks(u64 ns);
 
 /*
  * poll_clock() - print what is due: a heartbeat '.' every beat= ms, a "T" line every clock= ms.
@@ -57,8 +56,6 @@ u64 ns_to_ticks(u64 ns);
  * Call it at least once a millisecond.
  */
 void poll_clock(void);
-
-u64 random_next(u64 *state); /* xorshift; *state must not be 0 */
 
 /* What the test device offers beside its console; see testdev.c. */
 bool testdev_present(void);
@@ -72,6 +69,7 @@ void testdev_exit(u8 code);
 extern const u64 arch_ram_base; /* where RAM starts */
 extern const u64
 	arch_testdev_base; /* where the test device is unless testdev= says, 0 is nowhere */
+extern const struct guest_option arch_options[]; /* ends with a NULL name */
 const char *arch_cmdline(void);
 u64 arch_ticks(void);
 u64 arch_ticks_hz(void);

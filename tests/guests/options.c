@@ -12,7 +12,6 @@ static const struct guest_option common_options[] = {
 	{ "beat", &beat_ms, NULL },
 	{ "clock", &clock_ms, NULL },
 	{ "tsc", &ticks_khz, NULL },
-	{ "ring", NULL, NULL }, /* read by the architecture's start code */
 	{ NULL, NULL, NULL },
 };
 
@@ -122,6 +121,8 @@ void options_parse(const struct guest_option *opts)
 		size_t name = word_len(s, '='), word = word_len(s, 0);
 		const struct guest_option *opt = option_find(common_options, s, name);
 
+		if (!opt)
+			opt = option_find(arch_options, s, name);
 		if (!opt)
 			opt = option_find(opts, s, name);
 		if (word &&

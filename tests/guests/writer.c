@@ -58,7 +58,7 @@ static u32 *count_of(u64 index)
 	return (u32 *)(uintptr_t)(arch_ram_base + COUNTS) + index;
 }
 
-/* Word @i of the page at @addr after its write number @count; 0 for a page never filled. */
+/* Word @i of the page at @addr after its write number @count; number 0 is the fill. */
 static u64 pattern(u64 addr, u64 count, unsigned i)
 {
 	u64 x;
@@ -77,6 +77,17 @@ static void write_page(u64 index, u64 count, unsigned words)
 
 	for (unsigned i = 0; i < words; i++)
 		page[i] = pattern((uintptr_t)page, count, i);
+}
+
+/* xorshift; the state must not be 0 */
+static u64 random_next(u64 *state)
+{
+	u64 x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return *state = x;
 }
 
 static u64 gcd(u64 a, u64 b)

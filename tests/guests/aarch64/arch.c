@@ -32,6 +32,7 @@ long psci_call(u64 use_smc, u64 function, u64 a, u64 b, u64 c);
 void arch_start(unsigned index, u64 level, const u32 *fdt);
 void __attribute__((noreturn)) trap_report(u64 vector, u64 esr, u64 elr, u64 far);
 
+const struct guest_option arch_options[] = { { NULL, NULL, NULL } };
 const u64 arch_ram_base = RAM_BASE;
 const u64 arch_testdev_base = 0; /* virt has no fixed place for it, and reading a hole aborts */
 

@@ -55,6 +55,10 @@ _Static_assert(sizeof(struct pvclock) == 32, "KVM clock page");
 
 extern u64 pvh_start_info;
 
+static const char *const ring_names[] = { "0", "3", NULL };
+
+/* "ring" is read by wants_ring_0(), here it is only checked. */
+const struct guest_option arch_options[] = { { "ring", NULL, ring_names }, { NULL, NULL, NULL } };
 const u64 arch_ram_base = 0;
 const u64 arch_testdev_base = 0xfe000000;
 
@@ -192,7 +196,7 @@ static u16 pit_count(void)
  */
 static u64 tsc_hz_from_pit(void)
 {
-	unsigned tries = 100000;
+	unsigned tries = 30000;
 	u64 start, ticks;
 	u16 count;
 
