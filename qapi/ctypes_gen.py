@@ -1,9 +1,5 @@
 """Writes the C side of types and events: X.h and X.c for each schema file X.json."""
-from schema import BUILTINS, POINTER_BUILTINS, c_name, snake
-
-
-def base_type(spec):
-    return spec[0] if isinstance(spec, list) else spec
+from schema import BUILTINS, c_name
 
 
 class TypeWriter:
@@ -209,11 +205,11 @@ class TypeWriter:
                 'true' if member.optional else 'false'))
         return out + ['};', '']
 
-    def object_type(self, tag, name, members, extra=()):
+    def object_type(self, tag, name, members, extra=(), kind='OBJECT'):
         out = self.fields(tag, members) if members else []
         out += ['const struct qapi_type %s_type = {' % tag,
-                '\t.kind = QAPI_KIND_OBJECT, .name = "%s", .size = sizeof(struct %s),'
-                % (name, tag)]
+                '\t.kind = QAPI_KIND_%s, .name = "%s", .size = sizeof(struct %s),'
+                % (kind, name, tag)]
         if members:
             out.append('\t.fields = %s_fields, .nfields = %d,' % (tag, len(members)))
         return out + list(extra) + ['};', '']
@@ -236,11 +232,8 @@ class TypeWriter:
                       '\t.tag_offset = offsetof(struct %s, %s),'
                       % (tag, c_name(entity.tag) if entity.meta == 'union' else 'branch'),
                       '\t.variant_offset = offsetof(struct %s, u),' % tag]
-        out += self.object_type(tag, entity.name, entity.members, extra)
-        if entity.meta == 'alternate':
-            at = out.index('\t.kind = QAPI_KIND_OBJECT, .name = "%s", .size = sizeof(struct %s),'
-                           % (entity.name, tag))
-            out[at] = out[at].replace('KIND_OBJECT', 'KIND_ALTERNATE')
+        out += self.object_type(tag, entity.name, entity.members, extra,
+                                'ALTERNATE' if entity.meta == 'alternate' else 'OBJECT')
         return out + self.list_type(entity) + [
             'struct qapi_%s *qapi_%s_from_json(JsonNode *node, GError **err)' % (c, c), '{',
             '\tstruct qapi_%s *value = NULL;' % c, '',

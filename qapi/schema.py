@@ -138,8 +138,7 @@ class Parser:
         if kind == 'str':
             return text[1:-1]
         if kind == 'word':
-            return {'true': True, 'false': False}.get(text, text) if text in ('true', 'false') \
-                else int(text)
+            return text == 'true' if text in ('true', 'false') else int(text)
         if text == '[':
             return self.items(']', self.value)
         if text == '{':
@@ -238,6 +237,8 @@ class Schema:
         data = entity.expr.get('data', {})
         if entity.meta == 'enum':
             entity.values = [v if isinstance(v, dict) else {'name': v} for v in data]
+            if len({v['name'] for v in entity.values}) != len(entity.values):
+                entity.fail('a value is listed twice')
         elif entity.meta == 'struct':
             entity.members = self.base_members(entity) + self.read_members(entity, data)
         elif entity.meta == 'union':
@@ -256,6 +257,15 @@ class Schema:
             entity.fail('a member is defined twice')
         if 'returns' in entity.expr:
             self.check_type(entity, entity.expr['returns'])
+        self.check_rate_limit(entity)
+
+    def check_rate_limit(self, entity):
+        limit = entity.expr.get('rate-limit', {'ms': 1})
+        if set(limit) - {'ms', 'by'} or not isinstance(limit.get('ms'), int):
+            entity.fail("rate-limit is written { 'ms': N, 'by': 'member' }, without or with by")
+        sources = [m for m in entity.members if m.name == limit.get('by') and m.type == 'str']
+        if 'by' in limit and not sources:
+            entity.fail('rate-limit by %s: no such string member' % limit['by'])
 
     def resolve_union(self, entity, data):
         entity.members = self.base_members(entity)

@@ -40,6 +40,12 @@ class Mistakes(unittest.TestCase):
         self.check("{ 'command': 'c', 'oob': true }", 'unknown key oob')
         self.check("{ 'thing': 'c' }", 'cannot tell')
 
+    def test_events(self):
+        self.check("{ 'event': 'E', 'rate-limit': { 'every': 1 } }", 'rate-limit is written')
+        self.check("{ 'event': 'E', 'data': { 'n': 'int' }, 'rate-limit': { 'ms': 1, 'by': 'n' } }",
+                   'no such string member')
+        self.check("{ 'enum': 'E', 'data': [ 'a', { 'name': 'a' } ] }", 'listed twice')
+
     def test_unions(self):
         base = "{ 'enum': 'E', 'data': [ 'a' ] } { 'struct': 'S', 'data': { '*x': 'int' } }"
         self.check(base + "{ 'union': 'U', 'base': { '*t': 'E' }, 'discriminator': 't',"
