@@ -2,8 +2,8 @@
 
 import os
 import re
-import signal
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -15,19 +15,13 @@ from .machine import Machine
 from .qmp import QMPError
 
 
-def slow(method):
-    """Mark one test as part of the slow stage."""
-    method.slow = True
-    return method
-
-
 class FunctionalTest(unittest.TestCase):
     """A test with its own directory; what it starts is ended after it.
 
     timeout: seconds that each test of the class may take.
     accel:   accelerator that the tests need; they are skipped where it does not work.
     arch:    architecture of the machines.
-    slow:    belongs to the slow stage, which runs nothing else; also as @slow on one test.
+    slow:    belongs to the slow stage, which runs nothing else.
     """
 
     timeout = 120
@@ -142,10 +136,6 @@ def _flatten(suite):
             yield item
 
 
-def _is_slow(test):
-    return test.slow or getattr(getattr(test, test.id().rsplit('.', 1)[1]), 'slow', False)
-
-
 def main():
     """Run the tests of the calling file: test_FILE.py [--slow] [PATTERN]."""
     args = sys.argv[1:]
@@ -153,7 +143,7 @@ def main():
     pattern = re.compile(''.join(arg for arg in args if arg != '--slow'))
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules['__main__'])
     tests = [test for test in _flatten(suite)
-             if pattern.search(test.id()) and _is_slow(test) == want_slow]
+             if pattern.search(test.id()) and test.slow == want_slow]
     print('1..%d within %d s' % (len(tests), sum(t.timeout + 30 for t in tests)), flush=True)
     signal.signal(signal.SIGALRM, _on_alarm)
     result = _Result()
