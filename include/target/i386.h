@@ -90,6 +90,30 @@ int x86_chips_reset(struct x86_chips *chips, GError **err);
 void x86_chips_register_state(struct x86_chips *chips, struct state_registry *reg);
 void x86_chips_unregister_state(struct x86_chips *chips, struct state_registry *reg);
 
+/* How a vCPU starts when there is no firmware. */
+enum x86_boot_mode {
+	X86_BOOT_RESET,  /* at the reset vector, in real mode; nothing else below counts */
+	X86_BOOT_FLAT32, /* protected mode, flat segments, no paging (PVH) */
+	X86_BOOT_LONG,   /* 64-bit mode with the page tables at cr3, flat segments (Linux) */
+};
+
+struct x86_boot_state {
+	enum x86_boot_mode mode;
+	u64 rip, rsp, rbx, rsi;
+	u64 cr3;       /* X86_BOOT_LONG */
+	u64 gdt;       /* guest address of the descriptor table; 0: none */
+	u32 gdt_limit; /* its bytes less one */
+};
+
+/*
+ * x86_cpu_boot() - let a vCPU that was just reset start in another state.
+ *
+ * Interrupts are off. Selectors in 64-bit mode are Linux's: code 0x10, data 0x18.
+ * Return: 0, or -errno with @err when the accelerator refuses it.
+ * Context: machine lock held, vCPU parked.
+ */
+int x86_cpu_boot(struct vcpu *cpu, const struct x86_boot_state *s, GError **err);
+
 /* x86_cpu_destroy() - as vcpu_destroy(), and free its registers. */
 void x86_cpu_destroy(struct vcpu *vcpu);
 
