@@ -105,6 +105,13 @@ int device_set(struct device *dev, const char *prop, const char *text, GError **
 	return device_set_json(dev, prop, node, err);
 }
 
+int device_set_u64(struct device *dev, const char *prop, u64 value, GError **err)
+{
+	g_autofree char *text = g_strdup_printf("%" PRIu64, value);
+
+	return device_set(dev, prop, text, err);
+}
+
 bool device_given(const struct device *dev, const char *prop)
 {
 	return g_hash_table_contains(dev->given, prop);

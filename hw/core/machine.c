@@ -1,7 +1,6 @@
 /* hw/core/machine.c - life of a machine: create, options, init, reset, destroy. */
 #include "hw/core/core.h"
 
-#include "accel/accel.h"
 #include "accel/vcpu.h"
 #include "hw/machine.h"
 #include "util/error.h"
@@ -219,7 +218,7 @@ struct ramblock *machine_alloc_ram(struct machine *m, GError **err)
 	return m->opt.ram;
 }
 
-void machine_reset(struct machine *m)
+int machine_reset(struct machine *m, GError **err)
 {
 	struct vm *vm = m->vm;
 
@@ -231,17 +230,16 @@ void machine_reset(struct machine *m)
 			dev->type->reset(dev);
 	}
 	blobs_write(m);
-	for (int i = 0; i < vm->ncpus; i++)
-		if (vm->cpus[i]->ops->reset)
-			vm->cpus[i]->ops->reset(vm->cpus[i]);
-	if (m->type->reset)
-		m->type->reset(m);
+	for (int i = 0; i < vm->ncpus; i++) {
+		int ret = vcpu_reset(vm->cpus[i], err);
+
+		if (ret)
+			return ret;
+	}
+	return m->type->reset ? m->type->reset(m, err) : 0;
 }
 
 bool machine_powerdown(struct machine *m)
 {
-	if (!m->type->powerdown)
-		return false;
-	m->type->powerdown(m);
-	return true;
+	return m->type->powerdown && m->type->powerdown(m);
 }

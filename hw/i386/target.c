@@ -1,17 +1,14 @@
 /* hw/i386/target.c - machines and devices of qemu-system-x86_64. */
 #include "hw/devices.h"
+#include "hw/i386/microvm.h"
 #include "hw/none.h"
 
-static const struct machine_type *const machines[] = { &none_machine_type, NULL };
+static const struct machine_type *const machines[] = { &microvm_machine_type, &none_machine_type,
+						       NULL };
 
 static const struct device_type *const *const devices[] = {
-	hw_acpi_devices,
-	hw_char_isa_devices,
-	hw_misc_devices,
-	hw_misc_isa_devices,
-	hw_nvram_devices,
-	hw_rtc_isa_devices,
-	NULL,
+	hw_acpi_devices,  hw_char_isa_devices, hw_misc_devices,   hw_misc_isa_devices,
+	hw_nvram_devices, hw_rtc_isa_devices,  hw_virtio_devices, NULL,
 };
 
 const struct hw_target hw_target_x86_64 = {

@@ -110,6 +110,9 @@ struct device *device_create(struct machine *m, const char *type_name, const cha
 int device_set(struct device *dev, const char *prop, const char *text, GError **err);
 int device_set_json(struct device *dev, const char *prop, JsonNode *value, GError **err);
 
+/* device_set_u64() - as device_set(), for the machine's own code. */
+int device_set_u64(struct device *dev, const char *prop, u64 value, GError **err);
+
 /* device_given() - whether a property was set by the user, a -global or the machine. */
 bool device_given(const struct device *dev, const char *prop);
 

@@ -77,6 +77,7 @@ struct machine_options {
 	struct chardev *serial[MACHINE_SERIALS]; /* NULL: port has no back end */
 	unsigned nserials; /* ports that -serial mentioned (with "none" too) */
 	bool no_defaults;  /* -nodefaults */
+	bool incoming;     /* -incoming: memory and registers come from a migration */
 };
 
 struct machine_type {
@@ -94,10 +95,11 @@ struct machine_type {
 	int (*init)(struct machine *m, GError **err);
 	/* done() - after the user's devices: tables for the guest, kernel. NULL: nothing. */
 	int (*done)(struct machine *m, GError **err);
-	/* reset() - after devices and vCPUs were reset: state of the first vCPU. NULL: nothing. */
-	void (*reset)(struct machine *m);
-	/* powerdown() - the user pressed the power button. NULL: the machine has none. */
-	void (*powerdown)(struct machine *m);
+	/* reset() - after devices and vCPUs were reset: state of the first vCPU. 0 or -errno. NULL:
+	 * nothing. */
+	int (*reset)(struct machine *m, GError **err);
+	/* powerdown() - the user pressed the power button. False: there is none. NULL: likewise. */
+	bool (*powerdown)(struct machine *m);
 	/* irq_set() - a line of the machine's interrupt controller changed. NULL: it has none. */
 	void (*irq_set)(struct machine *m, unsigned line, bool level);
 	/* finish() - undo init(). NULL: nothing beyond what the framework frees. */
@@ -181,9 +183,13 @@ int machine_init(struct machine *m, GError **err);
 /* machine_done() - every device of the command line is there: finish tables, load the kernel. */
 int machine_done(struct machine *m, GError **err);
 
-/* machine_reset() - power-on state of devices, memory images and vCPUs. Machine lock held, vCPUs
- * stopped. */
-void machine_reset(struct machine *m);
+/*
+ * machine_reset() - power-on state of devices, memory images and vCPUs.
+ *
+ * Return: 0, or -errno with @err when the accelerator does not take a vCPU's registers.
+ * Context: machine lock held, vCPUs parked.
+ */
+int machine_reset(struct machine *m, GError **err);
 
 /* machine_powerdown() - press the power button. Return: false if the machine has none. */
 bool machine_powerdown(struct machine *m);

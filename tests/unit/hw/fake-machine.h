@@ -8,6 +8,7 @@
 #include "hw/machine.h"
 #include "util/error.h"
 #include "util/keyval.h"
+#include "util/lock.h"
 
 /* The last irq_set() of the machine, and how many there were. */
 struct fake_irq {
@@ -15,22 +16,12 @@ struct fake_irq {
 	bool level;
 };
 
-static inline struct vm *fake_vm(void)
+/* A VM without accelerator; takes the machine lock if need be. */
+static inline struct vm *fake_vm(const struct vm_owner *owner)
 {
-	struct vm *vm = g_new0(struct vm, 1);
-
-	vm->ram = ram_list_create();
-	vm->memory = address_space_create("memory");
-	vm->io = address_space_create("I/O");
-	return vm;
-}
-
-static inline void fake_vm_free(struct vm *vm)
-{
-	address_space_destroy(vm->memory);
-	address_space_destroy(vm->io);
-	ram_list_destroy(vm->ram);
-	g_free(vm);
+	if (!machine_lock_held())
+		machine_lock();
+	return vm_create(true, owner);
 }
 
 /* Add a device from option text; the error text (or NULL) is returned, to be freed. */

@@ -69,37 +69,25 @@ static void on_panic(void *opaque, unsigned events)
 
 static const struct machine_host host = { .chardev = fake_chardev, .guest_panicked = on_panic };
 
-/* ---- what accel/ and migration/ would do ---- */
+/* ---- what the process would do ---- */
 
-int state_register(struct state_registry *reg, const char *idstr, int instance_id,
-		   const struct state_desc *desc, void *obj)
-{
-	return 0;
-}
-
-void state_unregister(struct state_registry *reg, const struct state_desc *desc, void *obj)
-{
-}
-
-void vm_request_shutdown_code(struct vm *vm, enum shutdown_cause cause, int exit_code)
+static void on_shutdown(void *opaque, enum shutdown_cause cause, int exit_code)
 {
 	isa_requests.shutdown = cause;
 	isa_requests.exit_code = exit_code;
 }
 
-void vm_request_shutdown(struct vm *vm, enum shutdown_cause cause)
-{
-	isa_requests.shutdown = cause;
-}
-
-void vm_request_reset(struct vm *vm, enum shutdown_cause cause)
+static void on_reset(void *opaque, enum shutdown_cause cause)
 {
 	isa_requests.reset = cause;
 }
 
-void vm_request_stop(struct vm *vm, enum run_state state)
+static const struct vm_owner owner = { .shutdown = on_shutdown, .reset = on_reset };
+
+void isa_run_requests(void)
 {
-	g_assert_not_reached();
+	while (g_main_context_iteration(NULL, FALSE))
+		;
 }
 
 static s64 now(void)
@@ -122,10 +110,8 @@ void isa_run_to(s64 ns)
 
 struct machine *isa_machine(s64 rtc_offset_s)
 {
-	struct machine *m = machine_create(&isa_target, &isa_type, fake_vm(), NULL, &host);
+	struct machine *m = machine_create(&isa_target, &isa_type, fake_vm(&owner), NULL, &host);
 
-	if (!machine_lock_held())
-		machine_lock();
 	clock_virtual_set_source(now);
 	memset(&isa_requests, 0, sizeof(isa_requests));
 	memset(isa_lines, 0, sizeof(isa_lines));
@@ -142,7 +128,7 @@ void isa_machine_free(struct machine *m)
 	struct vm *vm = m->vm;
 
 	machine_destroy(m);
-	fake_vm_free(vm);
+	vm_destroy(vm);
 }
 
 struct device *isa_device(struct machine *m, const char *options)

@@ -35,6 +35,9 @@ struct device *isa_device(struct machine *m, const char *options);
 u8 in8(struct machine *m, u16 port);
 void out8(struct machine *m, u16 port, u8 val);
 
+/* isa_run_requests() - let what devices requested arrive in isa_requests. */
+void isa_run_requests(void);
+
 /* isa_run_to() - move the virtual clock and fire its timers on the way. */
 void isa_run_to(s64 ns);
 

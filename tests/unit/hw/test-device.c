@@ -192,10 +192,13 @@ static const struct machine_host host = { .chardev = find_chardev,
 					  .object = find_object,
 					  .device_deleted = on_deleted };
 
+static const struct vm_owner owner;
+
 static struct machine *toy_new(void)
 {
-	struct machine *m = machine_create(&target, machine_type_find(&target, "toy"), fake_vm(),
-					   (struct state_registry *)&registered, &host);
+	struct machine *m =
+		machine_create(&target, machine_type_find(&target, "toy"), fake_vm(&owner),
+			       (struct state_registry *)&registered, &host);
 
 	g_assert_nonnull(m);
 	return m;
@@ -215,7 +218,7 @@ static void toy_free(struct machine *m)
 	struct vm *vm = m->vm;
 
 	machine_destroy(m);
-	fake_vm_free(vm);
+	vm_destroy(vm);
 	g_assert_cmpint(live, ==, 0);
 	g_assert_cmpint(registered, ==, 0);
 }
@@ -457,7 +460,7 @@ static void test_reset_order(void)
 	struct device *dev;
 
 	g_assert_null(fake_add(m, "sink", &dev));
-	machine_reset(m);
+	g_assert_cmpint(machine_reset(m, NULL), ==, 0);
 	g_assert_cmpint(((struct sink *)dev)->resets, <,
 			((struct sink *)device_find(m, "h0"))->resets);
 	toy_free(m);
@@ -683,7 +686,7 @@ static void test_blobs(void)
 	g_clear_error(&err);
 
 	for (int i = 0; i < 2; i++) {
-		machine_reset(m);
+		g_assert_cmpint(machine_reset(m, NULL), ==, 0);
 		address_space_read(m->vm->memory, 0x1000, got, 6);
 		g_assert_cmpstr(got, ==, "kernel");
 		address_space_write(m->vm->memory, 0x1000, "broken", 6);
@@ -696,7 +699,7 @@ static void test_none(void)
 {
 	for (int with_ram = 0; with_ram < 2; with_ram++) {
 		const struct machine_type *t = machine_type_find(&target, "none");
-		struct machine *m = machine_create(&target, t, fake_vm(), NULL, &host);
+		struct machine *m = machine_create(&target, t, fake_vm(&owner), NULL, &host);
 		struct vm *vm = m->vm;
 		GError *err = NULL;
 

@@ -25,6 +25,7 @@ static void test_testdev(void)
 	g_assert_cmpuint(after, >=, before);
 	g_assert_cmpuint(after, <=, (u64)clock_ns(CLOCK_TYPE_REALTIME));
 	address_space_st(as, PAGE + 0x18, 7, 1);
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.shutdown, ==, SHUTDOWN_GUEST_SHUTDOWN);
 	g_assert_cmpint(isa_requests.exit_code, ==, 7);
 	isa_machine_free(m);
@@ -67,6 +68,7 @@ static void test_debug_exit(void)
 
 	isa_device(m, "isa-debug-exit,iobase=0xf4,iosize=0x4");
 	address_space_st(m->vm->io, 0xf4, 0x10, 4);
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.exit_code, ==, 33);
 	expect_text(fake_add(m, "isa-debug-exit,iobase=0xffff", NULL),
 		    "isa-debug-exit: ports iobase 0xffff, iosize 0x2 exceed 0xffff");
@@ -84,6 +86,7 @@ static void test_pvpanic(void)
 	out8(m, 0x505, 1);
 	g_assert_cmphex(isa_requests.panic_events, ==, PVPANIC_PANICKED);
 	out8(m, 0x505, 4);
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.shutdown, ==, SHUTDOWN_GUEST_SHUTDOWN);
 	isa_machine_free(m);
 }
@@ -104,14 +107,19 @@ static void test_ged(void)
 	g_assert_cmphex(address_space_ld(as, 0xfea00000, 4, NULL), ==, 0);
 
 	address_space_st(as, 0xfea00200, 3 << 2 | 0x20, 1); /* S3 is not offered */
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.shutdown, ==, SHUTDOWN_NONE);
 	address_space_st(as, 0xfea00200, 5 << 2, 1); /* without enable */
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.shutdown, ==, SHUTDOWN_NONE);
 	address_space_st(as, 0xfea00200, 5 << 2 | 0x20, 1);
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.shutdown, ==, SHUTDOWN_GUEST_SHUTDOWN);
 	address_space_st(as, 0xfea00202, 0x41, 1);
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.reset, ==, SHUTDOWN_NONE);
 	address_space_st(as, 0xfea00202, 0x42, 1);
+	isa_run_requests();
 	g_assert_cmpint(isa_requests.reset, ==, SHUTDOWN_GUEST_RESET);
 	isa_machine_free(m);
 }
