@@ -54,8 +54,9 @@ static int check_properties(const struct microvm *vm, GError **err)
 			      err);
 	if (vm->option_roms)
 		return refuse("x-option-roms", "no option ROMs come with it", err);
-	if (vm->pit == OOA_ON)
-		return refuse("pit", "it has no i8254 timer", err);
+	if (vm->pit == OOA_ON && !vm->m.vm->accel->irqchip)
+		return refuse("pit", "the i8254 timer is in the kernel, it needs accelerator kvm",
+			      err);
 	return 0;
 }
 
@@ -225,13 +226,52 @@ static int add_cpus(struct machine *m, GError **err)
 	return ret;
 }
 
+/* The interrupt controllers and the timer are the kernel's; a test without vCPUs has none. */
+static int add_chips(struct microvm *vm, GError **err)
+{
+	struct machine *m = &vm->m;
+	unsigned which = X86_CHIP_IOAPIC | (vm->pic == OOA_OFF ? 0 : X86_CHIP_PIC) |
+			 (vm->pit == OOA_OFF ? 0 : X86_CHIP_PIT);
+
+	if (!m->vm->accel->irqchip)
+		return 0;
+	vm->chips = x86_chips_create(m->vm, which, err);
+	return vm->chips ? 0 : -EINVAL;
+}
+
+static void register_states(struct microvm *vm)
+{
+	struct machine *m = &vm->m;
+
+	if (!m->registry)
+		return;
+	for (int i = 0; i < m->vm->ncpus; i++)
+		x86_cpu_register_state(m->vm->cpus[i], m->registry);
+	if (vm->chips)
+		x86_chips_register_state(vm->chips, m->registry);
+	vm->states_registered = true;
+}
+
+static void unregister_states(struct microvm *vm)
+{
+	struct machine *m = &vm->m;
+
+	if (!vm->states_registered)
+		return;
+	if (vm->chips)
+		x86_chips_unregister_state(vm->chips, m->registry);
+	for (int i = 0; i < m->vm->ncpus; i++)
+		x86_cpu_unregister_state(m->vm->cpus[i], m->registry);
+}
+
 static int microvm_init(struct machine *m, GError **err)
 {
 	struct microvm *vm = microvm_of(m);
 
 	if (check_properties(vm, err) || check_options(m, err) || add_cpus(m, err) ||
-	    map_ram(vm, err))
+	    add_chips(vm, err) || map_ram(vm, err))
 		return -EINVAL;
+	register_states(vm);
 	bus_add(m, "System", "main-system-bus");
 	bus_add(m, "ISA", "isa.0");
 	vm->fw_cfg = add_device(m, FW_CFG_IO_TYPE, err);
@@ -315,7 +355,10 @@ static int microvm_done(struct machine *m, GError **err)
 
 static int microvm_reset(struct machine *m, GError **err)
 {
-	return x86_cpu_boot(m->vm->cpus[0], &microvm_of(m)->start, err);
+	struct microvm *vm = microvm_of(m);
+	int ret = vm->chips ? x86_chips_reset(vm->chips, err) : 0;
+
+	return ret ? ret : x86_cpu_boot(m->vm->cpus[0], &vm->start, err);
 }
 
 static bool microvm_powerdown(struct machine *m)
@@ -346,6 +389,9 @@ static void microvm_finish(struct machine *m)
 {
 	struct microvm *vm = microvm_of(m);
 
+	unregister_states(vm);
+	if (vm->chips)
+		x86_chips_destroy(vm->chips);
 	unmap(m, &vm->bios_low);
 	unmap(m, &vm->bios);
 	unmap(m, &vm->high_ram);

@@ -21,6 +21,8 @@ struct microvm {
 	struct mapping bios, bios_low;       /* the image, and its last 128 KiB below 1 MiB */
 	struct device *fw_cfg, *clock, *ged; /* ged: NULL without ACPI; clock: NULL with rtc=off */
 	struct device *transports[VIRTIO_MMIO_TRANSPORTS];
+	struct x86_chips *chips; /* NULL if the accelerator has none */
+	bool states_registered;
 	struct x86_boot_state start;
 };
 
