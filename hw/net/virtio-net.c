@@ -70,6 +70,7 @@ static bool send_burst(struct virtio_net *net)
 		virtqueue_push(net->tx, elem, 0);
 	}
 	net->tx_waiting = 1;
+	net->tx_blocked = !go_on;
 	if (go_on)
 		timer_mod(&net->tx_timer, clock_ns(CLOCK_TYPE_REALTIME));
 	return false;
@@ -80,6 +81,10 @@ static void handle_tx(struct virtio_device *vdev, struct virtqueue *vq)
 	struct virtio_net *net = virtio_net_of(vdev);
 	bool all;
 
+	if (net->tx_blocked) {
+		net->tx_waiting = 1;
+		return;
+	}
 	net->tx_waiting = 0;
 	do {
 		virtqueue_notify_off(vq);
@@ -98,7 +103,10 @@ static void tx_continue(void *opaque)
 
 static void peer_ready(struct net_client *nc)
 {
-	tx_continue(nc->opaque);
+	struct virtio_net *net = nc->opaque;
+
+	net->tx_blocked = false;
+	tx_continue(net);
 }
 
 /* ---- Reception ------------------------------------------------------------------------------ */
@@ -285,6 +293,7 @@ static void net_reset(struct virtio_device *vdev)
 
 	timer_del(&net->tx_timer);
 	net->tx_waiting = 0;
+	net->tx_blocked = false;
 	net->announce = false;
 	net->status &= ~VIRTIO_NET_S_ANNOUNCE;
 	net_purge(net->nc);

@@ -29,8 +29,9 @@ struct virtio_net {
 	struct virtqueue *rx, *tx, *ctrl;
 	u8 mac[6];      /* in use; migrates, likewise those below */
 	u16 status;     /* VIRTIO_NET_S_* */
-	u32 tx_waiting; /* the back end takes nothing now, or a burst is over */
+	u32 tx_waiting; /* chains may be left: see tx_blocked and tx_timer */
 	struct net_filter filter;
+	bool tx_blocked;       /* a frame waits for the back end; until peer_ready() */
 	bool announce;         /* came by migration: tell the driver when the VM runs */
 	struct timer tx_timer; /* goes on after a burst */
 	u8 *frame;             /* NET_MAX_FRAME bytes, to join the pieces of a frame */
