@@ -109,12 +109,16 @@ class QMP:
         """Run a line of the human monitor and return its text."""
         return self.cmd('human-monitor-command', {'command-line': line}, timeout)
 
+    def _read_event(self, deadline):
+        message = self._read_message(deadline)
+        if 'event' not in message:
+            raise AssertionError('reply without a command: %s' % message)
+        self.events.append(message)
+
     def poll_events(self):
         """Take in events that have arrived; returns all not yet consumed."""
         while b'\n' in self._buf or select.select([self._sock], [], [], 0)[0]:
-            message = self._read_message(time.monotonic() + 1)
-            if 'event' in message:
-                self.events.append(message)
+            self._read_event(time.monotonic() + 1)
         return self.events
 
     def wait_event(self, name, timeout=None, match=lambda data: True):
@@ -124,6 +128,4 @@ class QMP:
             for i, event in enumerate(self.events):
                 if event['event'] == name and match(event.get('data', {})):
                     return self.events.pop(i)
-            message = self._read_message(deadline)
-            if 'event' in message:
-                self.events.append(message)
+            self._read_event(deadline)
