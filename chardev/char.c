@@ -6,6 +6,7 @@
 #include "util/keyval.h"
 #include "util/lock.h"
 #include "util/log.h"
+#include "util/source.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -90,7 +91,7 @@ static gboolean start_fe(gpointer opaque)
 	struct chardev_fe *fe = opaque;
 	struct chardev *c = fe->c;
 
-	g_clear_pointer(&fe->starter, g_source_unref);
+	source_drop(&fe->starter);
 	fe->ready = true;
 	if (c->open && fe->ops.event)
 		fe->ops.event(fe->ops.opaque, CHARDEV_OPENED);
@@ -123,10 +124,7 @@ struct chardev_fe *chardev_attach(struct chardev *c, const struct chardev_fronte
 		c->focus = fe;
 	if (c->type->fe_changed)
 		c->type->fe_changed(c, fe, true);
-	fe->starter = g_idle_source_new();
-	g_source_set_priority(fe->starter, G_PRIORITY_HIGH);
-	g_source_set_callback(fe->starter, start_fe, fe, NULL);
-	g_source_attach(fe->starter, NULL);
+	fe->starter = source_after_ms(0, start_fe, fe);
 	return fe;
 }
 
@@ -137,10 +135,7 @@ void chardev_detach(struct chardev_fe *fe)
 	g_ptr_array_remove(c->fes, fe);
 	if (c->focus == fe)
 		c->focus = c->fes->len ? c->fes->pdata[0] : NULL;
-	if (fe->starter) {
-		g_source_destroy(fe->starter);
-		g_source_unref(fe->starter);
-	}
+	source_drop(&fe->starter);
 	if (c->type->fe_changed)
 		c->type->fe_changed(c, fe, false);
 	if (c->focus && c->type->many_fes)

@@ -3,6 +3,7 @@
 
 #include "util/error.h"
 #include "util/keyval.h"
+#include "util/source.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -53,7 +54,7 @@ static gboolean poll_dispatch(gpointer opaque)
 
 	if (!other_end_open(p))
 		return G_SOURCE_CONTINUE;
-	g_clear_pointer(&p->poll, g_source_unref);
+	source_drop(&p->poll);
 	char_stream_start(&p->stream, p->master, p->master);
 	chardev_set_open(&p->c, true);
 	char_stream_update_input(&p->stream);
@@ -62,9 +63,7 @@ static gboolean poll_dispatch(gpointer opaque)
 
 static void wait_for_open(struct char_pty *p)
 {
-	p->poll = g_timeout_source_new(POLL_INTERVAL_MS);
-	g_source_set_callback(p->poll, poll_dispatch, p, NULL);
-	g_source_attach(p->poll, NULL);
+	p->poll = source_after_ms(POLL_INTERVAL_MS, poll_dispatch, p);
 }
 
 /* Return: the name of the other end, NULL with @err. */
@@ -118,10 +117,7 @@ static void pty_close(struct chardev *c)
 {
 	struct char_pty *p = pty_of(c);
 
-	if (p->poll) {
-		g_source_destroy(p->poll);
-		g_source_unref(p->poll);
-	}
+	source_drop(&p->poll);
 	char_stream_flush(&p->stream, 100);
 	p->stream.keep_open = true;
 	char_stream_stop(&p->stream);

@@ -7,8 +7,8 @@
 #include "util/lock.h"
 #include "util/log.h"
 #include "util/socket.h"
+#include "util/source.h"
 
-#include <glib-unix.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,16 +23,9 @@ struct char_socket {
 	int listen_fd;    /* -1: a client */
 	GSource *listen;
 	GSource *reconnect;
-	struct connect_task *connecting;
+	struct socket_connecting *connecting;
 	enum telnet_state telnet_state;
 	ino_t socket_ino; /* of the socket file that we made; 0: none */
-};
-
-/* A connection attempt in its own thread; name service and connect(2) may block. */
-struct connect_task {
-	struct char_socket *owner; /* NULL: nobody waits any more; main thread only */
-	struct socket_address *addr;
-	int ret;
 };
 
 static struct char_socket *socket_of(struct chardev *c)
@@ -73,43 +66,28 @@ static void describe(struct char_socket *s)
 					     peer && peer[0] ? " <-> " : "", peer ? peer : ""));
 }
 
-static void drop_source(GSource **source)
-{
-	if (!*source)
-		return;
-	g_source_destroy(*source);
-	g_source_unref(*source);
-	*source = NULL;
-}
-
 static gboolean accept_ready(gint fd, GIOCondition cond, gpointer opaque);
 static void start_connect(struct char_socket *s);
 
 static void watch_listener(struct char_socket *s)
 {
-	if (s->listen_fd < 0 || s->listen)
-		return;
-	s->listen = g_unix_fd_source_new(s->listen_fd, G_IO_IN);
-	g_source_set_callback(s->listen, G_SOURCE_FUNC(accept_ready), s, NULL);
-	g_source_attach(s->listen, NULL);
+	if (s->listen_fd >= 0 && !s->listen)
+		s->listen = source_watch_fd(s->listen_fd, G_IO_IN, accept_ready, s);
 }
 
 static gboolean reconnect_dispatch(gpointer opaque)
 {
 	struct char_socket *s = opaque;
 
-	drop_source(&s->reconnect);
+	source_drop(&s->reconnect);
 	start_connect(s);
 	return G_SOURCE_REMOVE;
 }
 
 static void reconnect_later(struct char_socket *s)
 {
-	if (!s->reconnect_ms || s->reconnect)
-		return;
-	s->reconnect = g_timeout_source_new(s->reconnect_ms);
-	g_source_set_callback(s->reconnect, reconnect_dispatch, s, NULL);
-	g_source_attach(s->reconnect, NULL);
+	if (s->reconnect_ms && !s->reconnect)
+		s->reconnect = source_after_ms(s->reconnect_ms, reconnect_dispatch, s);
 }
 
 static void disconnect(struct char_socket *s)
@@ -151,7 +129,7 @@ static void use_connection(struct char_socket *s, int fd)
 {
 	if (s->nodelay)
 		socket_set_nodelay(fd, true);
-	drop_source(&s->listen);
+	source_drop(&s->listen);
 	s->telnet_state = TELNET_DATA;
 	char_stream_start(&s->stream, fd, fd);
 	if (s->telnet && s->server) {
@@ -179,42 +157,20 @@ static gboolean accept_ready(gint listen_fd, GIOCondition cond, gpointer opaque)
 
 /* ---- Client ---- */
 
-static gboolean connect_done(gpointer opaque)
+static void connected(void *opaque, int fd)
 {
-	struct connect_task *t = opaque;
-	struct char_socket *s = t->owner;
+	struct char_socket *s = opaque;
 
-	if (s) {
-		s->connecting = NULL;
-		if (t->ret >= 0)
-			use_connection(s, t->ret);
-		else
-			reconnect_later(s);
-	} else if (t->ret >= 0) {
-		close(t->ret);
-	}
-	socket_address_free(t->addr);
-	g_free(t);
-	return G_SOURCE_REMOVE;
-}
-
-static gpointer connect_thread(gpointer opaque)
-{
-	struct connect_task *t = opaque;
-
-	t->ret = socket_connect(t->addr, NULL);
-	g_idle_add_full(G_PRIORITY_DEFAULT, connect_done, t, NULL);
-	return NULL;
+	s->connecting = NULL;
+	if (fd >= 0)
+		use_connection(s, fd);
+	else
+		reconnect_later(s);
 }
 
 static void start_connect(struct char_socket *s)
 {
-	struct connect_task *t = g_new0(struct connect_task, 1);
-
-	t->owner = s;
-	t->addr = socket_address_copy(s->addr);
-	s->connecting = t;
-	g_thread_unref(g_thread_new("chardev-connect", connect_thread, t));
+	s->connecting = socket_connect_start(s->addr, connected, s);
 }
 
 static int open_client(struct char_socket *s, GError **err)
@@ -384,10 +340,9 @@ static void socket_close(struct chardev *c)
 
 	char_stream_flush(&s->stream, 1000);
 	char_stream_stop(&s->stream);
-	drop_source(&s->listen);
-	drop_source(&s->reconnect);
-	if (s->connecting)
-		s->connecting->owner = NULL;
+	source_drop(&s->listen);
+	source_drop(&s->reconnect);
+	socket_connect_cancel(s->connecting);
 	if (s->socket_ino && !stat(s->addr->path, &st) && st.st_ino == s->socket_ino)
 		unlink(s->addr->path);
 	free_members(s);

@@ -2,9 +2,9 @@
 #include "chardev/char-priv.h"
 
 #include "util/log.h"
+#include "util/source.h"
 
 #include <fcntl.h>
-#include <glib-unix.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -21,15 +21,6 @@ void char_stream_init(struct char_stream *s, struct chardev *c)
 	*s = (struct char_stream){ .c = c, .in_fd = -1, .out_fd = -1 };
 }
 
-static void drop_source(GSource **source)
-{
-	if (!*source)
-		return;
-	g_source_destroy(*source);
-	g_source_unref(*source);
-	*source = NULL;
-}
-
 void char_stream_start(struct char_stream *s, int in_fd, int out_fd)
 {
 	g_mutex_lock(&s->c->lock);
@@ -43,9 +34,9 @@ void char_stream_start(struct char_stream *s, int in_fd, int out_fd)
 void char_stream_stop(struct char_stream *s)
 {
 	g_mutex_lock(&s->c->lock);
-	drop_source(&s->in);
-	drop_source(&s->out);
-	drop_source(&s->hup);
+	source_drop(&s->in);
+	source_drop(&s->out);
+	source_drop(&s->hup);
 	s->in_cond = 0;
 	if (s->in_fd >= 0 && !s->keep_open)
 		close(s->in_fd);
@@ -58,15 +49,6 @@ void char_stream_stop(struct char_stream *s)
 		close(s->fds[i]);
 	s->nfds = 0;
 	g_mutex_unlock(&s->c->lock);
-}
-
-static GSource *watch(int fd, int cond, GUnixFDSourceFunc fn, void *opaque)
-{
-	GSource *source = g_unix_fd_source_new(fd, cond);
-
-	g_source_set_callback(source, G_SOURCE_FUNC(fn), opaque, NULL);
-	g_source_attach(source, NULL);
-	return source;
 }
 
 /* ---- Output ---- */
@@ -95,7 +77,7 @@ static gboolean hup_dispatch(gpointer opaque)
 {
 	struct char_stream *s = opaque;
 
-	drop_source(&s->hup);
+	source_drop(&s->hup);
 	if (s->hangup)
 		s->hangup(s);
 	return G_SOURCE_REMOVE;
@@ -104,12 +86,8 @@ static gboolean hup_dispatch(gpointer opaque)
 /* From any thread, lock held: the hangup itself is the main thread's. */
 static void schedule_hangup(struct char_stream *s)
 {
-	if (s->hup)
-		return;
-	s->hup = g_idle_source_new();
-	g_source_set_priority(s->hup, G_PRIORITY_DEFAULT);
-	g_source_set_callback(s->hup, hup_dispatch, s, NULL);
-	g_source_attach(s->hup, NULL);
+	if (!s->hup)
+		s->hup = source_after_ms(0, hup_dispatch, s);
 }
 
 /* Writes what goes. Return: bytes written; -errno if the peer is gone. Lock held. */
@@ -148,7 +126,7 @@ static gboolean out_ready(gint fd, GIOCondition cond, gpointer opaque)
 		g_byte_array_remove_range(s->queue, 0, n);
 	}
 	if (!s->queue->len) {
-		drop_source(&s->out);
+		source_drop(&s->out);
 		again = G_SOURCE_REMOVE;
 	}
 	g_mutex_unlock(&s->c->lock);
@@ -166,7 +144,7 @@ static void enqueue(struct char_stream *s, const u8 *buf, size_t len)
 	}
 	g_byte_array_append(s->queue, buf, len);
 	if (!s->out)
-		s->out = watch(s->out_fd, G_IO_OUT, out_ready, s);
+		s->out = source_watch_fd(s->out_fd, G_IO_OUT, out_ready, s);
 }
 
 size_t char_stream_write(struct char_stream *s, const u8 *buf, size_t len)
@@ -264,7 +242,7 @@ static bool read_while_paused(struct char_stream *s, GIOCondition cond)
 	}
 	if (!s->is_socket || ioctl(s->in_fd, FIONREAD, &unread) || !unread)
 		return true;
-	drop_source(&s->in);
+	source_drop(&s->in);
 	if (s->stuck_hup)
 		s->stuck_hup(s);
 	return false;
@@ -329,7 +307,7 @@ static gboolean in_ready(gint fd, GIOCondition cond, gpointer opaque)
 	if (n == -EAGAIN || n == -EINTR)
 		return G_SOURCE_CONTINUE;
 	if (n <= 0) {
-		drop_source(&s->in);
+		source_drop(&s->in);
 		if (s->hangup)
 			s->hangup(s);
 		return G_SOURCE_REMOVE;
@@ -350,10 +328,10 @@ void char_stream_update_input(struct char_stream *s)
 
 	if (cond == s->in_cond && (s->in || !cond))
 		return;
-	drop_source(&s->in);
+	source_drop(&s->in);
 	s->in_cond = cond;
 	if (cond)
-		s->in = watch(s->in_fd, cond, in_ready, s);
+		s->in = source_watch_fd(s->in_fd, cond, in_ready, s);
 }
 
 int char_stream_take_fds(struct char_stream *s, int *fds, int max)

@@ -8,10 +8,10 @@
 #include "util/fdset.h"
 #include "util/iov.h"
 #include "util/keyval.h"
+#include "util/source.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <glib-unix.h>
 #include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -28,22 +28,10 @@ struct dgram {
 	GSource *in, *out;
 };
 
-static void drop_source(GSource **source)
-{
-	if (!*source)
-		return;
-	g_source_destroy(*source);
-	g_source_unref(*source);
-	*source = NULL;
-}
-
 static void watch(struct dgram *d, GSource **source, GIOCondition cond, GUnixFDSourceFunc fn)
 {
-	if (*source)
-		return;
-	*source = g_unix_fd_source_new(d->fd, cond);
-	g_source_set_callback(*source, G_SOURCE_FUNC(fn), d, NULL);
-	g_source_attach(*source, NULL);
+	if (!*source)
+		*source = source_watch_fd(d->fd, cond, fn, d);
 }
 
 static gboolean readable(gint fd, GIOCondition cond, gpointer opaque)
@@ -58,7 +46,7 @@ static gboolean readable(gint fd, GIOCondition cond, gpointer opaque)
 		if (n < 0)
 			break;
 		if (n && !net_send(d->nc, buf, n)) {
-			drop_source(&d->in);
+			source_drop(&d->in);
 			return G_SOURCE_REMOVE;
 		}
 	}
@@ -76,7 +64,7 @@ static gboolean writable(gint fd, GIOCondition cond, gpointer opaque)
 {
 	struct dgram *d = opaque;
 
-	drop_source(&d->out);
+	source_drop(&d->out);
 	net_receive_ready(d->nc);
 	return G_SOURCE_REMOVE;
 }
@@ -101,8 +89,8 @@ static void dgram_destroy(struct net_client *nc)
 {
 	struct dgram *d = nc->opaque;
 
-	drop_source(&d->in);
-	drop_source(&d->out);
+	source_drop(&d->in);
+	source_drop(&d->out);
 	close(d->fd);
 	g_free(d);
 }

@@ -7,8 +7,8 @@
 #include "util/error.h"
 #include "util/iov.h"
 #include "util/keyval.h"
+#include "util/source.h"
 
-#include <glib-unix.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,36 +20,17 @@ struct stream {
 	u64 reconnect_ms;
 	int listen_fd, fd; /* -1: none */
 	GSource *listen, *in, *out, *timer;
-	struct connect_task *connecting;
+	struct socket_connecting *connecting;
 	GByteArray *unsent; /* what the socket did not take of the last frame */
 	u8 *buf;            /* received bytes that are no whole frame yet */
 	size_t fill;
 };
 
-/* A connection attempt in its own thread; name service and connect(2) may block. */
-struct connect_task {
-	struct stream *owner; /* NULL: nobody waits any more; main thread only */
-	struct socket_address *addr;
-	int ret;
-};
-
-static void drop_source(GSource **source)
-{
-	if (!*source)
-		return;
-	g_source_destroy(*source);
-	g_source_unref(*source);
-	*source = NULL;
-}
-
 static void watch(struct stream *s, GSource **source, int fd, GIOCondition cond,
 		  GUnixFDSourceFunc fn)
 {
-	if (*source)
-		return;
-	*source = g_unix_fd_source_new(fd, cond);
-	g_source_set_callback(*source, G_SOURCE_FUNC(fn), s, NULL);
-	g_source_attach(*source, NULL);
+	if (!*source)
+		*source = source_watch_fd(fd, cond, fn, s);
 }
 
 static void describe(struct stream *s)
@@ -66,26 +47,23 @@ static gboolean retry(gpointer opaque)
 {
 	struct stream *s = opaque;
 
-	drop_source(&s->timer);
+	source_drop(&s->timer);
 	start_connect(s);
 	return G_SOURCE_REMOVE;
 }
 
 static void retry_later(struct stream *s)
 {
-	if (!s->reconnect_ms || s->timer)
-		return;
-	s->timer = g_timeout_source_new(s->reconnect_ms);
-	g_source_set_callback(s->timer, retry, s, NULL);
-	g_source_attach(s->timer, NULL);
+	if (s->reconnect_ms && !s->timer)
+		s->timer = source_after_ms(s->reconnect_ms, retry, s);
 }
 
 static gboolean acceptable(gint fd, GIOCondition cond, gpointer opaque);
 
 static void hang_up(struct stream *s)
 {
-	drop_source(&s->in);
-	drop_source(&s->out);
+	source_drop(&s->in);
+	source_drop(&s->out);
 	close(s->fd);
 	s->fd = -1;
 	s->fill = 0;
@@ -148,7 +126,7 @@ static gboolean readable(gint fd, GIOCondition cond, gpointer opaque)
 	if (ret == -EPROTO)
 		hang_up(s);
 	else
-		drop_source(&s->in); /* until peer_ready() */
+		source_drop(&s->in); /* until peer_ready() */
 	return G_SOURCE_REMOVE;
 }
 
@@ -178,7 +156,7 @@ static gboolean writable(gint fd, GIOCondition cond, gpointer opaque)
 	g_byte_array_remove_range(s->unsent, 0, n);
 	if (s->unsent->len)
 		return G_SOURCE_CONTINUE;
-	drop_source(&s->out);
+	source_drop(&s->out);
 	net_receive_ready(s->nc);
 	return G_SOURCE_REMOVE;
 }
@@ -223,7 +201,7 @@ static void use_connection(struct stream *s, int fd)
 {
 	s->fd = fd;
 	socket_set_nodelay(fd, true);
-	drop_source(&s->listen);
+	source_drop(&s->listen);
 	watch(s, &s->in, fd, G_IO_IN, readable);
 	describe(s);
 }
@@ -238,54 +216,31 @@ static gboolean acceptable(gint listen_fd, GIOCondition cond, gpointer opaque)
 	return G_SOURCE_REMOVE;
 }
 
-static gboolean connect_done(gpointer opaque)
+static void connected(void *opaque, int fd)
 {
-	struct connect_task *t = opaque;
-	struct stream *s = t->owner;
+	struct stream *s = opaque;
 
-	if (s) {
-		s->connecting = NULL;
-		if (t->ret >= 0)
-			use_connection(s, t->ret);
-		else
-			retry_later(s);
-	} else if (t->ret >= 0) {
-		close(t->ret);
-	}
-	socket_address_free(t->addr);
-	g_free(t);
-	return G_SOURCE_REMOVE;
-}
-
-static gpointer connect_thread(gpointer opaque)
-{
-	struct connect_task *t = opaque;
-
-	t->ret = socket_connect(t->addr, NULL);
-	g_idle_add_full(G_PRIORITY_DEFAULT, connect_done, t, NULL);
-	return NULL;
+	s->connecting = NULL;
+	if (fd >= 0)
+		use_connection(s, fd);
+	else
+		retry_later(s);
 }
 
 static void start_connect(struct stream *s)
 {
-	struct connect_task *t = g_new0(struct connect_task, 1);
-
-	t->owner = s;
-	t->addr = socket_address_copy(s->addr);
-	s->connecting = t;
-	g_thread_unref(g_thread_new("net-connect", connect_thread, t));
+	s->connecting = socket_connect_start(s->addr, connected, s);
 }
 
 static void stream_destroy(struct net_client *nc)
 {
 	struct stream *s = nc->opaque;
 
-	drop_source(&s->listen);
-	drop_source(&s->in);
-	drop_source(&s->out);
-	drop_source(&s->timer);
-	if (s->connecting)
-		s->connecting->owner = NULL;
+	source_drop(&s->listen);
+	source_drop(&s->in);
+	source_drop(&s->out);
+	source_drop(&s->timer);
+	socket_connect_cancel(s->connecting);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->listen_fd >= 0) {

@@ -10,9 +10,9 @@
 #include "util/iov.h"
 #include "util/keyval.h"
 #include "util/log.h"
+#include "util/source.h"
 
 #include <fcntl.h>
-#include <glib-unix.h>
 #include <limits.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -37,22 +37,10 @@ struct tap {
 	char *downscript; /* NULL: none */
 };
 
-static void drop_source(GSource **source)
-{
-	if (!*source)
-		return;
-	g_source_destroy(*source);
-	g_source_unref(*source);
-	*source = NULL;
-}
-
 static void watch(struct tap *t, GSource **source, GIOCondition cond, GUnixFDSourceFunc fn)
 {
-	if (*source)
-		return;
-	*source = g_unix_fd_source_new(t->fd, cond);
-	g_source_set_callback(*source, G_SOURCE_FUNC(fn), t, NULL);
-	g_source_attach(*source, NULL);
+	if (!*source)
+		*source = source_watch_fd(t->fd, cond, fn, t);
 }
 
 static gboolean readable(gint fd, GIOCondition cond, gpointer opaque)
@@ -68,7 +56,7 @@ static gboolean readable(gint fd, GIOCondition cond, gpointer opaque)
 		if (n <= t->hdr_len)
 			break;
 		if (!net_send(t->nc, buf + t->hdr_len, n - t->hdr_len)) {
-			drop_source(&t->in); /* until peer_ready() */
+			source_drop(&t->in); /* until peer_ready() */
 			return G_SOURCE_REMOVE;
 		}
 	}
@@ -86,7 +74,7 @@ static gboolean writable(gint fd, GIOCondition cond, gpointer opaque)
 {
 	struct tap *t = opaque;
 
-	drop_source(&t->out);
+	source_drop(&t->out);
 	net_receive_ready(t->nc);
 	return G_SOURCE_REMOVE;
 }
@@ -129,8 +117,8 @@ static void tap_destroy(struct net_client *nc)
 	struct tap *t = nc->opaque;
 	g_autoptr(GError) err = NULL;
 
-	drop_source(&t->in);
-	drop_source(&t->out);
+	source_drop(&t->in);
+	source_drop(&t->out);
 	if (t->downscript && run_script(t->downscript, t->ifname, &err))
 		log_warn("%s", err->message);
 	if (t->fd >= 0)

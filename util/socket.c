@@ -423,6 +423,53 @@ int socket_connect(const struct socket_address *a, GError **err)
 				      : inet_connect(a, err);
 }
 
+struct socket_connecting {
+	struct socket_address *addr;
+	void (*done)(void *opaque, int fd); /* NULL: cancelled; main thread only */
+	void *opaque;
+	int fd;
+};
+
+static gboolean connect_done(gpointer opaque)
+{
+	struct socket_connecting *c = opaque;
+
+	if (c->done)
+		c->done(c->opaque, c->fd);
+	else if (c->fd >= 0)
+		close(c->fd);
+	socket_address_free(c->addr);
+	g_free(c);
+	return G_SOURCE_REMOVE;
+}
+
+static gpointer connect_thread(gpointer opaque)
+{
+	struct socket_connecting *c = opaque;
+
+	c->fd = socket_connect(c->addr, NULL);
+	g_idle_add_full(G_PRIORITY_DEFAULT, connect_done, c, NULL);
+	return NULL;
+}
+
+struct socket_connecting *socket_connect_start(const struct socket_address *a,
+					       void (*done)(void *opaque, int fd), void *opaque)
+{
+	struct socket_connecting *c = g_new0(struct socket_connecting, 1);
+
+	c->addr = socket_address_copy(a);
+	c->done = done;
+	c->opaque = opaque;
+	g_thread_unref(g_thread_new("connect", connect_thread, c));
+	return c;
+}
+
+void socket_connect_cancel(struct socket_connecting *c)
+{
+	if (c)
+		c->done = NULL;
+}
+
 int socket_accept(int listen_fd)
 {
 	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

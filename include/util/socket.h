@@ -55,6 +55,19 @@ int socket_listen(const struct socket_address *a, GError **err);
  */
 int socket_connect(const struct socket_address *a, GError **err);
 
+/*
+ * socket_connect_start() - connect in a thread of its own.
+ * @done: runs in the main thread under the machine lock, once, with what socket_connect()
+ *        returned; not after socket_connect_cancel().
+ *
+ * Return: a handle that is valid until @done is called or the attempt is cancelled.
+ * Context: main thread. Addresses of type fd are not for this.
+ */
+struct socket_connecting;
+struct socket_connecting *socket_connect_start(const struct socket_address *a,
+					       void (*done)(void *opaque, int fd), void *opaque);
+void socket_connect_cancel(struct socket_connecting *c); /* NULL: nothing to do */
+
 /* socket_accept() - the next connection, non-blocking and close-on-exec; -errno. */
 int socket_accept(int listen_fd);
 
