@@ -79,7 +79,8 @@ void chardev_detach(struct chardev_fe *fe);
 size_t chardev_write(struct chardev_fe *fe, const void *buf, size_t len);
 size_t chardev_queued(struct chardev_fe *fe); /* bytes waiting for the peer */
 
-/* chardev_accept_input() - can_receive() may have grown; resume reading. */
+/* chardev_accept_input() - can_receive() may have grown; resume reading, never before the call
+ * returned. Any thread with the machine lock held. */
 void chardev_accept_input(struct chardev_fe *fe);
 
 /* chardev_take_fds() - descriptors that came by SCM_RIGHTS with the last bytes received; the

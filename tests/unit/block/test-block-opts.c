@@ -72,7 +72,7 @@ static void test_refused_drives(void)
 	g_autofree char *path = make_image("a", 4096), *qcow2 = make_image("b", 4096);
 	int before = nodes();
 
-	g_assert_true(g_file_set_contents(qcow2, "QFI\xfb\0\0\0\3", 512, NULL));
+	g_assert_true(g_file_set_contents(qcow2, "QFI\xfb\0\0\0\3", 8, NULL));
 	refuse_drive(g_strdup_printf("file=%s", qcow2), "is a qcow2 image");
 	refuse_drive(g_strdup_printf("file=%s,format=qcow2", qcow2), "format=qcow2");
 	refuse_drive(g_strdup_printf("file=%s,if=floppy2", path), "if=floppy2");
