@@ -255,7 +255,9 @@ static void test_reset_request(void)
 
 	vm_start(vm);
 	__atomic_store_n(&spinners[0].request, true, __ATOMIC_SEQ_CST);
-	for (int i = 0; i < 5000 && !vm->cpus[0]->stopped; i++)
+	for (int i = 0; i < 5000 && (__atomic_load_n(&spinners[0].request, __ATOMIC_SEQ_CST) ||
+				     !vm->cpus[0]->stopped);
+	     i++)
 		rest(200);
 	at = __atomic_load_n(&spinners[0].rounds, __ATOMIC_SEQ_CST);
 	rest(2000);
