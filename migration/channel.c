@@ -62,6 +62,9 @@ static int fail(int errnum, const char *what, GError **err)
 {
 	if (errnum == ECANCELED)
 		error_set(err, "cancelled");
+	else if (errnum == EPIPE || errnum == ECONNRESET)
+		error_set_errno(err, errnum,
+				"the other side closed the connection, its own log says why");
 	else
 		error_set_errno(err, errnum, "cannot %s the migration channel", what);
 	return -errnum;
@@ -158,7 +161,7 @@ void channel_end_write(struct channel *ch)
 		shutdown(ch->wfd, SHUT_WR);
 }
 
-void channel_drain(struct channel *ch, unsigned ms)
+int channel_drain(struct channel *ch, unsigned ms)
 {
 	s64 end = g_get_monotonic_time() + ms * 1000LL;
 	g_autofree u8 *waste = g_malloc(256 * KiB);
@@ -167,11 +170,12 @@ void channel_drain(struct channel *ch, unsigned ms)
 		s64 left = (end - g_get_monotonic_time()) / 1000;
 		ssize_t n = read(ch->rfd, waste, 256 * KiB);
 
-		if (!n || left <= 0)
-			break;
-		if (n < 0 && (errno != EAGAIN || wait_ready(ch, ch->rfd, POLLIN, left)))
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (!n || left <= 0 || (n < 0 && wait_ready(ch, ch->rfd, POLLIN, left)))
 			break;
 	}
+	return 0;
 }
 
 /* Waits for the command unless cancelled. Return: 0, or -errno with @err. */

@@ -86,8 +86,12 @@ void channel_cancel(struct channel *ch);
 /* channel_end_write() - tell the peer that no more bytes come; reading goes on. */
 void channel_end_write(struct channel *ch);
 
-/* channel_drain() - read and drop until the peer closes, at most @ms milliseconds. */
-void channel_drain(struct channel *ch, unsigned ms);
+/*
+ * channel_drain() - read and drop until the peer closes, at most @ms milliseconds.
+ *
+ * Return: 0; -errno: a socket's peer closed with bytes of ours unread (-ECONNRESET).
+ */
+int channel_drain(struct channel *ch, unsigned ms);
 
 /*
  * channel_close() - close both directions and, for a command, wait for its end.

@@ -323,7 +323,6 @@ static int load_block_list(struct ram_load *l, struct state_reader *r, u64 total
 
 int ram_load_part(struct ram_load *l, struct state_reader *r, GError **err)
 {
-	l->last = NULL;
 	for (;;) {
 		u64 word = state_get_be64(r);
 		int ret = 0;

@@ -168,7 +168,7 @@ static int send_zero(struct ram_source *rs, struct ram_source_block *b, u64 page
 	u8 *p = page_header(rs, b, page, RAM_FLAG_ZERO, 1, err);
 
 	if (!p)
-		return -EIO;
+		return rs->q->error;
 	*p = 0;
 	STAT_ADD(rs->stats->duplicate, 1);
 	return 0;
@@ -178,7 +178,7 @@ static int send_raw(struct ram_source *rs, struct ram_source_block *b, u64 page,
 		    GError **err)
 {
 	if (!page_header(rs, b, page, RAM_FLAG_PAGE, 0, err))
-		return -EIO;
+		return rs->q->error;
 	STAT_ADD(rs->stats->normal, 1);
 	return send_queue_ref(rs->q, data, DIRTY_PAGE_SIZE, err);
 }
@@ -190,7 +190,7 @@ static int send_copy(struct ram_source *rs, struct ram_source_block *b, u64 page
 	u8 *p = page_header(rs, b, page, RAM_FLAG_PAGE, DIRTY_PAGE_SIZE, err);
 
 	if (!p)
-		return -EIO;
+		return rs->q->error;
 	memcpy(p, data, DIRTY_PAGE_SIZE);
 	STAT_ADD(rs->stats->normal, 1);
 	return 0;
@@ -220,7 +220,7 @@ static int send_delta(struct ram_source *rs, struct ram_source_block *b, u64 pag
 		return 0; /* written, but with what was there */
 	p = page_header(rs, b, page, RAM_FLAG_XBZRLE, 3 + len, err);
 	if (!p)
-		return -EIO;
+		return rs->q->error;
 	p[0] = XBZRLE_ENCODING;
 	p[1] = len >> 8;
 	p[2] = len;

@@ -86,6 +86,7 @@ static int take_message(struct return_path *rp, struct state_reader *r, u16 type
 	case RP_PONG:
 		ret = expect_length(type, len, 4, err);
 		value = state_get_be32(r);
+		rp->pong = true;
 		rp->pong_own |= value == PING_OWN;
 		return ret;
 	case RP_SWITCHOVER_ACK: rp->switchover_ack = true; return expect_length(type, len, 0, err);

@@ -15,11 +15,11 @@ struct return_path {
 	struct channel *ch;
 	GThread *thread;
 	bool open;
-	bool required;    /* the user asked for it: its loss is a failure */
 	bool ended;       /* no more messages */
 	bool shut;        /* the receiver is done */
 	u32 shut_status;  /* 0: all well */
 	s64 shut_ns;      /* when it came */
+	bool pong;        /* it has answered a ping: the way back works */
 	bool pong_own;    /* the receiver answered PING_OWN ... */
 	GString *hello;   /* ... after this description if it is of our kind */
 	char *peer_error; /* the receiver's own words */

@@ -72,12 +72,12 @@ int send_queue_flush(struct send_queue *q, GError **err)
 		return 0;
 	ret = channel_writev(q->ch, q->iov, q->niov, err);
 	if (ret)
-		return ret;
+		return q->error = ret;
 	q->window_bytes += q->queued;
 	q->niov = 0;
 	q->nsmall = 0;
 	q->queued = 0;
-	return obey_limit(q, err);
+	return q->error = obey_limit(q, err);
 }
 
 u8 *send_queue_reserve(struct send_queue *q, size_t n, GError **err)
@@ -109,7 +109,7 @@ int send_queue_put(struct send_queue *q, const void *buf, size_t n, GError **err
 		u8 *p = send_queue_reserve(q, step, err);
 
 		if (!p)
-			return -EIO;
+			return q->error;
 		memcpy(p, buf, step);
 		send_queue_commit(q, step);
 		buf = (const u8 *)buf + step;

@@ -20,6 +20,7 @@ struct send_queue {
 	u8 *small; /* copied pieces since the last flush */
 	size_t nsmall;
 	u64 queued;   /* bytes in iov */
+	int error;    /* of the flush that failed: -errno */
 	u64 flush_at; /* bytes; smaller under a small limit */
 
 	/*

@@ -53,7 +53,13 @@ static int meet_receiver(struct source *s, GError **err)
 		ret = send_queue_flush(&s->q, err);
 	if (ret)
 		return ret;
-	return_path_wait(&s->rp, &s->rp.pong_own, HELLO_TIMEOUT_MS);
+	if (!return_path_wait(&s->rp, &s->rp.pong_own, HELLO_TIMEOUT_MS) &&
+	    s->settings.caps[CAP_RETURN_PATH] && !return_path_error(&s->rp, err)) {
+		error_set(err, "the receiver does not answer on the return path");
+		return -ETIMEDOUT;
+	}
+	if (err && *err)
+		return -EPROTO;
 	g_mutex_lock(&s->m->lock);
 	if (s->rp.hello->len)
 		hello = g_strdup(s->rp.hello->str);
@@ -84,7 +90,6 @@ int source_setup(struct source *s, GError **err)
 	if (ret)
 		return ret;
 	if (channel_bidirectional(s->ch) && !s->settings.return_path_off) {
-		s->rp.required = wanted;
 		return_path_start(&s->rp, s->m, s->ch);
 		ret = meet_receiver(s, err);
 	}

@@ -7,6 +7,9 @@
 #include "util/error.h"
 #include "util/lock.h"
 
+/* One-way peers close at once; proxies may not. */
+#define CLOSE_TIMEOUT_MS 1000u
+
 static void stop_vm(struct source *s)
 {
 	struct vm *vm = s->m->vm;
@@ -63,24 +66,29 @@ static int pause_before(struct source *s, GError **err)
 	return -ECANCELED;
 }
 
-static int send_ram(struct source *s, GError **err)
+static int last_sync(struct source *s, GError **err)
 {
-	s64 start = monotonic_ns(), synced;
+	s64 start = monotonic_ns();
 	int ret;
 
 	s->q.unlimited = true;
 	ret = ram_source_sync(&s->ram, err);
-	if (ret)
-		return ret;
-	synced = monotonic_ns();
-	STAT_SET(s->actual.sync_ns, synced - start);
+	STAT_SET(s->actual.sync_ns, monotonic_ns() - start);
+	return ret;
+}
+
+static int send_ram(struct source *s, GError **err)
+{
+	s64 start = monotonic_ns();
+	int ret = 0;
+
 	if (s->settings.send_switchover_start)
 		ret = source_command(s, CMD_SWITCHOVER_START, NULL, 0, err);
 	if (!ret)
 		ret = ram_source_complete(&s->ram, err);
 	if (!ret && s->settings.caps[CAP_VERIFY])
 		ret = source_verify(s, err);
-	STAT_SET(s->actual.ram_ns, monotonic_ns() - synced);
+	STAT_SET(s->actual.ram_ns, monotonic_ns() - start);
 	return ret;
 }
 
@@ -100,29 +108,33 @@ static int commit(struct source *s, GError **err)
 	return -ECANCELED;
 }
 
-/* Every section into memory under the lock, then out without it. */
-static int send_devices(struct source *s, GString *json, GError **err)
+/* Every section into memory; nothing blocks while the lock is held. */
+static int save_devices(struct source *s, struct state_writer *w, GString *json, GError **err)
 {
 	struct state_registry *reg = s->m->states;
 	s64 start = monotonic_ns();
-	struct state_writer w;
 	int ret = 0;
 
-	state_writer_init(&w);
 	g_string_append_printf(json, "{\"page_size\":%" PRIu64 ",\"devices\":[", DIRTY_PAGE_SIZE);
 	machine_lock();
 	for (guint i = 0; i < reg->entries->len && !ret; i++)
-		ret = state_save_entry(&w, g_ptr_array_index(reg->entries, i),
+		ret = state_save_entry(w, g_ptr_array_index(reg->entries, i),
 				       s->settings.send_section_footer, json, err);
 	machine_unlock();
 	g_string_append(json, "]}");
-	state_put_u8(&w, ELEM_EOF);
-	if (!ret)
-		ret = commit(s, err);
-	if (!ret)
-		ret = source_write(s, w.buf->data, w.buf->len, err);
-	state_writer_finish(&w);
+	state_put_u8(w, ELEM_EOF);
 	STAT_SET(s->actual.device_ns, monotonic_ns() - start);
+	return ret;
+}
+
+static int send_devices(struct source *s, const struct state_writer *w, GError **err)
+{
+	s64 start = monotonic_ns();
+	int ret = commit(s, err);
+
+	if (!ret)
+		ret = source_write(s, w->buf->data, w->buf->len, err);
+	STAT_SET(s->actual.device_ns, s->actual.device_ns + monotonic_ns() - start);
 	return ret;
 }
 
@@ -142,35 +154,60 @@ static int send_description(struct source *s, const GString *json, GError **err)
 /* The receiver's verdict, or that everything has been written. */
 static int wait_for_receiver(struct source *s, GError **err)
 {
-	if (!s->rp.open)
+	if (!s->rp.open && !s->ch->is_socket)
 		return channel_close(s->ch, err);
 	channel_end_write(s->ch);
+	if (!s->rp.open) {
+		/* A receiver that gave up leaves bytes unread, and the system tells us. */
+		if (channel_drain(s->ch, CLOSE_TIMEOUT_MS) != -ECONNRESET)
+			return channel_close(s->ch, err);
+		error_set(err, "the receiver closed the connection before it had read everything; "
+			       "its own log says why");
+		return -ECONNRESET;
+	}
 	return_path_wait(&s->rp, &s->rp.shut, -1);
 	if (return_path_error(&s->rp, err))
 		return -EPROTO;
-	if (s->rp.shut || !s->rp.required)
+	/* Whoever answers pings also reports its result. */
+	if (s->rp.shut || !s->rp.pong)
 		return 0;
-	error_set(err, "the receiver closed the return path without a result");
+	error_set(err, "the receiver closed the connection without a result; its own log says why");
 	return -EPIPE;
 }
 
-int source_switchover(struct source *s, GError **err)
+/* Stop, and everything over to the receiver. @sent: out: when the last device state was written. */
+static int hand_over(struct source *s, struct state_writer *w, GString *json, s64 *sent,
+		     GError **err)
 {
-	g_autoptr(GString) json = g_string_sized_new(128 * KiB);
-	s64 sent;
 	int ret;
 
 	stop_vm(s);
 	ret = pause_before(s, err);
 	if (!ret)
+		ret = last_sync(s, err);
+	/* Saving may write guest memory, so it comes before the last pages. */
+	if (!ret)
+		ret = save_devices(s, w, json, err);
+	if (!ret)
 		ret = send_ram(s, err);
 	if (!ret)
-		ret = send_devices(s, json, err);
-	sent = monotonic_ns();
+		ret = send_devices(s, w, err);
+	*sent = monotonic_ns();
 	if (!ret)
 		ret = send_description(s, json, err);
-	if (!ret)
-		ret = wait_for_receiver(s, err);
+	return ret ? ret : wait_for_receiver(s, err);
+}
+
+int source_switchover(struct source *s, GError **err)
+{
+	g_autoptr(GString) json = g_string_sized_new(128 * KiB);
+	struct state_writer w;
+	s64 sent;
+	int ret;
+
+	state_writer_init(&w);
+	ret = hand_over(s, &w, json, &sent, err);
+	state_writer_finish(&w);
 	if (ret)
 		return ret;
 

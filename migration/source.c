@@ -103,11 +103,12 @@ static int run(struct source *s, GError **err)
 }
 
 /* The receiver's own words are worth more than our broken pipe. */
-static GError *best_reason(struct source *s, GError *ours)
+static GError *best_reason(struct source *s, int ret, GError *ours)
 {
+	bool lost = ret == -EPIPE || ret == -ECONNRESET || ret == -ECANCELED;
 	GError *theirs = NULL;
 
-	if (!s->rp.open || cancel_requested(s))
+	if (!lost || !s->rp.open || cancel_requested(s))
 		return ours;
 	/* A receiver that fails says so before it closes. */
 	return_path_wait(&s->rp, &s->rp.shut, 1000);
@@ -124,7 +125,7 @@ static void finish(struct source *s, int ret, GError *err)
 	bool cancelled;
 
 	if (ret)
-		err = best_reason(s, err);
+		err = best_reason(s, ret, err);
 	channel_cancel(s->ch);
 	return_path_stop(&s->rp);
 	ram_source_finish(&s->ram);
@@ -155,12 +156,14 @@ static gpointer source_thread(gpointer data)
 	struct source *s = data;
 	GError *err = NULL;
 	sigset_t pipe;
+	int ret;
 
 	/* A command or pipe that ends early is an error code, not a signal. */
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe, NULL);
-	finish(s, run(s, &err), err);
+	ret = run(s, &err);
+	finish(s, ret, err);
 	return NULL;
 }
 

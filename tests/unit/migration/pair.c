@@ -178,6 +178,8 @@ void fake_vm_destroy(struct fake_vm *v)
 	if (v->writer)
 		g_thread_join(v->writer);
 	v->writer = NULL;
+	/* Machines of one process share the virtual clock. */
+	vm_stop(v->vm, RUN_STATE_SHUTDOWN);
 	migration_destroy(v->m);
 	pump_ms(1); /* calls of its threads to the main loop */
 	state_registry_destroy(v->states);
