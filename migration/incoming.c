@@ -7,7 +7,6 @@
 #include "migration/return-path.h"
 #include "util/error.h"
 #include "util/lock.h"
-#include "util/main-loop.h"
 #include "util/socket.h"
 
 #include <glib-unix.h>
@@ -22,20 +21,13 @@
 
 /* ---- the end of a load ---- */
 
-struct failure {
-	struct migration *m;
-	GError *error;
-	bool exit;
-};
-
-static void tell_failure(void *opaque)
+static void tell_failure(struct migration *m)
 {
-	struct failure *f = opaque;
+	g_autoptr(GError) error = NULL;
 
-	if (f->m->cb.incoming_failed)
-		f->m->cb.incoming_failed(f->m->cb.opaque, f->error, f->exit);
-	g_error_free(f->error);
-	g_free(f);
+	error_set(&error, "%s", m->incoming_error);
+	if (m->cb.incoming_failed)
+		m->cb.incoming_failed(m->cb.opaque, error, m->incoming->exit_on_error);
 }
 
 /* Tells the sender why, as far as it can hear. */
@@ -56,7 +48,6 @@ static void report_to_sender(struct incoming *in, const GError *error)
 static void load_failed(struct incoming *in, GError *error)
 {
 	struct migration *m = in->m;
-	struct failure *f = g_new(struct failure, 1);
 	bool cancelled = __atomic_load_n(&in->ch->cancelled, __ATOMIC_RELAXED);
 
 	report_to_sender(in, error);
@@ -65,22 +56,17 @@ static void load_failed(struct incoming *in, GError *error)
 	g_free(m->incoming_error);
 	m->incoming_error = g_strdup(error->message);
 	g_mutex_unlock(&m->lock);
+	g_error_free(error);
 	machine_lock();
 	in->finished = true;
 	machine_unlock();
 	migration_set_incoming_status(m, STATUS_FAILED);
-	*f = (struct failure){ .m = m, .error = error, .exit = in->exit_on_error };
-	if (cancelled) { /* by our own end */
-		g_error_free(error);
-		g_free(f);
-		return;
-	}
-	main_loop_call(tell_failure, f);
+	if (!cancelled) /* by our own end */
+		migration_call(m, tell_failure);
 }
 
-static void announce(void *opaque)
+static void announce(struct migration *m)
 {
-	struct migration *m = opaque;
 	struct settings s;
 
 	migration_settings(m, &s);
@@ -129,7 +115,7 @@ static void load_completed(struct incoming *in)
 	in->finished = true;
 	machine_unlock();
 	migration_set_incoming_status(in->m, STATUS_COMPLETED);
-	main_loop_call(announce, in->m);
+	migration_call(in->m, announce);
 	/* The description that may follow is for tools that read stored streams. */
 	channel_drain(in->ch, SUCCESS_DRAIN_MS);
 	channel_close(in->ch, NULL);

@@ -41,6 +41,7 @@ struct clock_state {
 };
 
 struct migration {
+	gatomicrefcount refs; /* the owner's, and one per call on its way to the main loop */
 	struct vm *vm;
 	struct state_registry *states;
 	char *machine_name;
@@ -64,6 +65,9 @@ struct migration {
 	struct incoming *incoming; /* NULL unless -incoming was given; main thread */
 	struct dirty_rate *rate;
 };
+
+/* migration_call() - have the main loop run @fn, unless the object is destroyed before. */
+void migration_call(struct migration *m, void (*fn)(struct migration *m));
 
 const char *migration_status_name(enum migration_status s);
 

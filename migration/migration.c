@@ -8,6 +8,7 @@
 #include "migration/source.h"
 #include "util/error.h"
 #include "util/lock.h"
+#include "util/main-loop.h"
 
 static const char *const status_names[] = {
 	[STATUS_NONE] = "none",
@@ -32,6 +33,7 @@ struct migration *migration_create(struct vm *vm, struct state_registry *states,
 {
 	struct migration *m = g_new0(struct migration, 1);
 
+	g_atomic_ref_count_init(&m->refs);
 	m->vm = vm;
 	m->states = states;
 	m->machine_name = g_strdup(machine->name);
@@ -63,6 +65,19 @@ static void join_source(struct migration *m)
 	machine_lock();
 }
 
+static void unref(struct migration *m)
+{
+	if (!g_atomic_ref_count_dec(&m->refs))
+		return;
+	g_ptr_array_unref(m->blockers);
+	g_mutex_clear(&m->lock);
+	g_cond_clear(&m->changed);
+	g_free(m->machine_name);
+	g_free(m->error_desc);
+	g_free(m->incoming_error);
+	g_free(m);
+}
+
 void migration_destroy(struct migration *m)
 {
 	if (!m)
@@ -75,13 +90,32 @@ void migration_destroy(struct migration *m)
 	dirty_rate_destroy(m->rate);
 	machine_lock();
 	vm_states_unregister(m);
-	g_ptr_array_unref(m->blockers);
-	g_mutex_clear(&m->lock);
-	g_cond_clear(&m->changed);
-	g_free(m->machine_name);
-	g_free(m->error_desc);
-	g_free(m->incoming_error);
-	g_free(m);
+	m->vm = NULL;
+	unref(m);
+}
+
+struct call {
+	struct migration *m;
+	void (*fn)(struct migration *m);
+};
+
+static void run_call(void *opaque)
+{
+	struct call *c = opaque;
+
+	if (c->m->vm)
+		c->fn(c->m);
+	unref(c->m);
+	g_free(c);
+}
+
+void migration_call(struct migration *m, void (*fn)(struct migration *m))
+{
+	struct call *c = g_new(struct call, 1);
+
+	*c = (struct call){ m, fn };
+	g_atomic_ref_count_inc(&m->refs);
+	main_loop_call(run_call, c);
 }
 
 /* ---- status ---- */

@@ -304,7 +304,10 @@ char *fake_vm_listen(struct fake_vm *v)
 s64 query_int(struct fake_vm *v, const char *object, const char *member)
 {
 	g_autoptr(JsonObject) o = migration_query(v->m);
-	JsonObject *in = object ? json_object_get_object_member(o, object) : o;
+	JsonObject *in = !object ? o
+			 : json_object_has_member(o, object)
+				 ? json_object_get_object_member(o, object)
+				 : NULL;
 
 	return in ? json_object_get_int_member_with_default(in, member, -1) : -1;
 }
