@@ -292,6 +292,7 @@ static struct tcg_region *translate_locked(struct tcg_cpu *cpu, struct code_page
 		.off = cpu->pc_off,
 		.slow = slow,
 		.flags_live = true,
+		.range_base = E_ZERO,
 	};
 	unsigned first, last;
 

@@ -84,8 +84,7 @@ static void find_targets(struct trans *t, struct arm_region *r)
 	}
 }
 
-/* Registers that an instruction with a translation rule may write. */
-static u32 written(const struct a64_insn *insn)
+u32 arm_written(const struct a64_insn *insn)
 {
 	u32 raw = insn->raw;
 	u32 rt = 1u << (raw & 31), rn = 1u << (raw >> 5 & 31), rt2 = 1u << (raw >> 10 & 31);
@@ -119,13 +118,18 @@ static u32 loaded(const struct a64_insn *insn)
 {
 	switch (insn->op) {
 	case A64_LDST_u:
-	case A64_LDST_r: return written(insn);
+	case A64_LDST_r: return arm_written(insn);
 	case A64_LDST_i: return insn->args.LDST_i.opc ? 1u << insn->args.LDST_i.rt : 0;
 	case A64_LDSTP:
 		return insn->args.LDSTP.l ? 1u << insn->args.LDSTP.rt | 1u << insn->args.LDSTP.rt2
 					  : 0;
 	default: return 0;
 	}
+}
+
+bool arm_hint_for(const struct arm_region *r, unsigned rn)
+{
+	return rn == 31 || rn == 29 || !(r->loaded >> rn & 1);
 }
 
 bool arm_flags_live_at(struct trans *t, s64 to)
@@ -215,9 +219,18 @@ static bool apply_rule(struct trans *t, const struct a64_insn *insn)
 
 	if (!keeps_host_flags(insn->op))
 		flags_clobber(t);
-	flags_protect(t, written(insn));
+	flags_protect(t, arm_written(insn));
 	return rule->trans && rule->trans(t, &insn->args);
 }
+
+/* A range on its ordinary path, and where its out-of-line copy begins and ends. */
+struct arm_range_copy {
+	struct arm_range range;
+	struct flags_state flags;
+	unsigned known_reg;
+	u64 known_value;
+	u8 *from[2], *done;
+};
 
 static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
 {
@@ -228,11 +241,7 @@ static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
 	r->current = i;
 	t->off = (t->start & ~TCG_PAGE_MASK) + 4 * i;
 	t->flags_live = r->live[i];
-	if (r->target[i]) {
-		flags_sync(t);
-		e_label(t, i, r->head[i]);
-	}
-	if (r->target[i] || insn->op != A64_MOVW)
+	if (insn->op != A64_MOVW)
 		r->known_reg = 31;
 	if (!apply_rule(t, insn))
 		e_call(t, (void (*)(void))exec, &insn->args, sizeof(insn->args), end);
@@ -240,10 +249,74 @@ static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
 		t->flags = (struct flags_state){ .where = FLAGS_STORED };
 }
 
+static void begin_label(struct trans *t, struct arm_region *r, unsigned i)
+{
+	if (!r->target[i])
+		return;
+	t->off = (t->start & ~TCG_PAGE_MASK) + 4 * i;
+	t->flags_live = r->live[i];
+	flags_sync(t);
+	e_label(t, i, r->head[i]);
+	r->known_reg = 31;
+}
+
+static void translate_range(struct trans *t, struct arm_region *r, const struct arm_range *range)
+{
+	struct arm_range_copy *copy = &r->copies[r->ncopies++];
+
+	t->flags_live = r->live[range->first];
+	flags_clobber(t);
+	*copy = (struct arm_range_copy){ .range = *range,
+					 .flags = t->flags,
+					 .known_reg = r->known_reg,
+					 .known_value = r->known_value };
+	e_range_begin(t, range->base, range->lo, range->reads, range->writes, copy->from);
+	for (unsigned i = range->first; i <= range->last; i++)
+		translate_insn(t, r, i);
+	e_range_end(t);
+	copy->done = t->p;
+}
+
+static void translate_copy(struct trans *t, struct arm_region *r, struct arm_range_copy *copy)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (copy->from[i])
+			e_here(t, copy->from[i]);
+	t->flags = copy->flags;
+	r->known_reg = copy->known_reg;
+	r->known_value = copy->known_value;
+	for (unsigned i = copy->range.first; i <= copy->range.last; i++)
+		translate_insn(t, r, i);
+	e_jump(t, copy->done);
+}
+
+static void translate_all(struct trans *t, struct arm_region *r)
+{
+	struct arm_range range;
+	unsigned last;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		begin_label(t, r, i);
+		if (arm_find_range(r, i, &range)) {
+			translate_range(t, r, &range);
+			i = range.last;
+		} else {
+			translate_insn(t, r, i);
+		}
+	}
+	last = r->insn[r->n - 1].op;
+	if (last != A64_UNALLOCATED && !a64_rules[last].ends_region) {
+		s64 next = (s64)(t->start & ~TCG_PAGE_MASK) + 4 * r->n;
+
+		e_goto(t, E_ALWAYS, next, arm_flags_live_at(t, next));
+	}
+	for (unsigned i = 0; i < r->ncopies; i++)
+		translate_copy(t, r, &r->copies[i]);
+}
+
 void arm_translate(struct tcg_cpu *tcg, struct trans *t)
 {
 	struct arm_region *r;
-	unsigned last;
 
 	if (arm_cpu_of(tcg)->pstate & PSTATE_IL) {
 		e_call(t, (void (*)(void))exec_illegal_state, NULL, 0, true);
@@ -251,6 +324,7 @@ void arm_translate(struct tcg_cpu *tcg, struct trans *t)
 		return;
 	}
 	r = g_new0(struct arm_region, 1);
+	r->copies = g_new(struct arm_range_copy, TCG_MAX_INSNS / 2);
 	r->cpu = arm_cpu_of(tcg);
 	r->known_reg = 31;
 	t->target = r;
@@ -259,12 +333,8 @@ void arm_translate(struct tcg_cpu *tcg, struct trans *t)
 	find_live_flags(t, r);
 	for (unsigned i = 0; i < r->n; i++)
 		r->loaded |= loaded(&r->insn[i]);
-	for (unsigned i = 0; i < r->n; i++)
-		translate_insn(t, r, i);
-
-	last = r->insn[r->n - 1].op;
-	if (last != A64_UNALLOCATED && !a64_rules[last].ends_region)
-		e_goto(t, E_ALWAYS, (s64)t->off + 4, arm_flags_live_at(t, (s64)t->off + 4));
+	translate_all(t, r);
 	t->ninsns = r->n;
+	g_free(r->copies);
 	g_free(r);
 }

@@ -18,10 +18,29 @@ struct arm_region {
 	bool head[TCG_MAX_INSNS];   /* ... backwards */
 	u32 loaded;                 /* registers that a load of the region writes */
 	unsigned current;
+	struct arm_range_copy *copies; /* ranges whose second copy is to be emitted */
+	unsigned ncopies;
 	/* The register that MOVZ, MOVN and MOVK before this instruction gave a known value. */
 	unsigned known_reg; /* 31 = none */
 	u64 known_value;
 };
+
+/* Instructions first to last, whose accesses off one base need a single check. */
+struct arm_range {
+	unsigned first, last;
+	unsigned base;
+	s32 lo; /* lowest offset from the base before the first instruction */
+	bool reads, writes;
+};
+
+/* Find the range that begins with instruction @first, which must be worth it. */
+bool arm_find_range(const struct arm_region *r, unsigned first, struct arm_range *range);
+
+/* Registers that an instruction with a translation rule may write. */
+u32 arm_written(const struct a64_insn *insn);
+
+/* A page hint pays for this base register: it is no pointer that was just loaded. */
+bool arm_hint_for(const struct arm_region *r, unsigned rn);
 
 static inline struct arm_region *region_of(struct trans *t)
 {

@@ -2,15 +2,9 @@
 #include "target/arm/sem.h"
 #include "target/arm/trans.h"
 
-/* A hint pays unless the base register is a pointer that was just loaded. */
-static bool hint_for(struct trans *t, unsigned rn)
-{
-	return rn == 31 || rn == 29 || !(region_of(t)->loaded >> rn & 1);
-}
-
 static struct e_address address_imm(struct trans *t, unsigned rn, s32 imm)
 {
-	return (struct e_address){ .base = rn, .imm = imm, .hint = hint_for(t, rn) };
+	return (struct e_address){ .base = rn, .imm = imm, .hint = arm_hint_for(region_of(t), rn) };
 }
 
 static void load_store(struct trans *t, unsigned size, unsigned opc, unsigned rt,
@@ -54,7 +48,7 @@ static struct e_address address_reg(struct trans *t, unsigned rn, unsigned rm, u
 				   .index = gx(rm),
 				   .ext = kind[opt],
 				   .shift = shift,
-				   .hint = hint_for(t, rn) };
+				   .hint = arm_hint_for(region_of(t), rn) };
 }
 
 bool trans_LDST_r(struct trans *t, const struct a64_LDST_r *i)

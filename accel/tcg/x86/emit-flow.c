@@ -103,6 +103,16 @@ void e_goto_insn(struct trans *t, unsigned cc, unsigned n, bool live)
 	s->insn = n;
 }
 
+void e_here(struct trans *t, u8 *from)
+{
+	x_set32(from, t->p);
+}
+
+void e_jump(struct trans *t, u8 *to)
+{
+	x_set32(x_jmp32(t), to);
+}
+
 static bool in_page(s64 to)
 {
 	return to >= 0 && to < TCG_PAGE_SIZE;

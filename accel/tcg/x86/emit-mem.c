@@ -80,6 +80,46 @@ static s32 hint_disp(bool write, unsigned hint)
 	       (s32)(hint * sizeof(struct page_hint));
 }
 
+void e_range_begin(struct trans *t, unsigned base, s32 lo, bool reads, bool writes, u8 *from[2])
+{
+	const bool wanted[] = { reads, writes };
+	unsigned va = x_use(t, 1, base, RAX);
+
+	for (unsigned write = 0; write < 2; write++) {
+		s32 disp = hint_disp(write, base);
+
+		from[write] = NULL;
+		if (!wanted[write])
+			continue;
+		x_rm(t, 1, OP_LEA, RDX, va, lo);
+		x_rm(t, 1, OP_SUB, RDX, R15, disp + HINT_FIELD(page));
+		x_rm(t, 1, OP_CMP, RDX, R15, disp + HINT_FIELD(range));
+		from[write] = x_jcc32(t, CC_AE);
+	}
+	t->range_base = base;
+}
+
+void e_range_end(struct trans *t)
+{
+	t->range_base = E_ZERO;
+}
+
+/* An access whose check e_range_begin() has made: only the addend is needed. Return: host register
+ * to which at->imm and rcx are to be added. */
+static unsigned range_address(struct trans *t, const struct e_address *at, bool write)
+{
+	unsigned va = x_use(t, 1, at->base, RAX);
+
+	g_assert(!at->indexed && at->base == t->range_base);
+	x_rm(t, 1, OP_LOAD, RCX, R15, hint_disp(write, at->base) + HINT_FIELD(addend));
+	return va;
+}
+
+static bool in_range(const struct trans *t)
+{
+	return t->range_base != E_ZERO;
+}
+
 static s32 table_disp(bool write)
 {
 	return write ? MMU_FIELD(w) : MMU_FIELD(r);
@@ -138,73 +178,100 @@ static void load_value(struct trans *t, enum e_ext ext, unsigned w, unsigned d, 
 	x_put(t, d, r);
 }
 
+static const u16 store_opcode[] = {
+	[1] = OP_STORE8, [2] = OP_STORE16, [4] = OP_STORE, [8] = OP_STORE
+};
+
 static void store_value(struct trans *t, unsigned size, unsigned a, unsigned va, s32 disp)
 {
-	static const u16 opcode[] = {
-		[1] = OP_STORE8, [2] = OP_STORE16, [4] = OP_STORE, [8] = OP_STORE
-	};
 	unsigned r = x_use(t, size == 8, a, RDX);
 
-	x_rmx(t, size == 8, opcode[size], r, va, RCX, 0, disp);
+	x_rmx(t, size == 8, store_opcode[size], r, va, RCX, 0, disp);
+}
+
+/* An access about to be emitted: it goes to [va + rcx + disp]. */
+struct access {
+	unsigned va;
+	s32 disp;
+	struct slow_path *slow;   /* to be completed */
+	struct slow_path ignored; /* what slow points to inside a range */
+};
+
+/* @own: the address must not be in a guest register, because that is written before the end. */
+static void begin_access(struct trans *t, struct access *a, enum slow_kind kind, unsigned bytes,
+			 const struct e_address *at, bool own)
+{
+	bool write = kind == SLOW_STORE || kind == SLOW_STORE_PAIR;
+
+	if (in_range(t)) {
+		a->va = range_address(t, at, write);
+		a->disp = at->imm;
+		a->slow = &a->ignored;
+	} else {
+		a->va = address(t, at);
+		a->disp = 0;
+	}
+	if (own && a->va != RAX) {
+		x_rr(t, 1, OP_LOAD, RAX, a->va);
+		a->va = RAX;
+	}
+	if (!in_range(t))
+		a->slow = check(t, kind, a->va, bytes, at);
 }
 
 void e_load(struct trans *t, enum e_ext ext, unsigned w, unsigned d, const struct e_address *at)
 {
-	unsigned va = address(t, at);
-	struct slow_path *s = check(t, SLOW_LOAD, va, ext_size[ext], at);
+	struct access a;
 
-	s->size = ext_size[ext];
-	s->ext = ext;
-	s->w = w;
-	s->d0 = d;
-	load_value(t, ext, w, d, va, 0);
-	s->done = t->p;
+	begin_access(t, &a, SLOW_LOAD, ext_size[ext], at, false);
+	a.slow->size = ext_size[ext];
+	a.slow->ext = ext;
+	a.slow->w = w;
+	a.slow->d0 = d;
+	load_value(t, ext, w, d, a.va, a.disp);
+	a.slow->done = t->p;
 }
 
-void e_store(struct trans *t, unsigned size, unsigned a, const struct e_address *at)
+void e_store(struct trans *t, unsigned size, unsigned v, const struct e_address *at)
 {
-	unsigned va = address(t, at);
-	struct slow_path *s = check(t, SLOW_STORE, va, size, at);
+	struct access a;
 
-	s->size = size;
-	s->d0 = a;
-	store_value(t, size, a, va, 0);
-	s->done = t->p;
+	begin_access(t, &a, SLOW_STORE, size, at, false);
+	a.slow->size = size;
+	a.slow->d0 = v;
+	store_value(t, size, v, a.va, a.disp);
+	a.slow->done = t->p;
 }
 
 void e_load_pair(struct trans *t, enum e_ext ext, unsigned d0, unsigned d1,
 		 const struct e_address *at)
 {
-	unsigned size = ext_size[ext], va = address(t, at);
-	struct slow_path *s;
+	unsigned size = ext_size[ext];
+	struct access a;
 
-	if (va != RAX) { /* the first load may change the base */
-		x_rr(t, 1, OP_LOAD, RAX, va);
-		va = RAX;
-	}
-	s = check(t, SLOW_LOAD_PAIR, va, 2 * size, at);
-	s->size = size;
-	s->ext = ext;
-	s->w = 1;
-	s->d0 = d0;
-	s->d1 = d1;
-	load_value(t, ext, 1, d0, va, 0);
-	load_value(t, ext, 1, d1, va, size);
-	s->done = t->p;
+	begin_access(t, &a, SLOW_LOAD_PAIR, 2 * size, at, d0 == at->base);
+	a.slow->size = size;
+	a.slow->ext = ext;
+	a.slow->w = 1;
+	a.slow->d0 = d0;
+	a.slow->d1 = d1;
+	load_value(t, ext, 1, d0, a.va, a.disp);
+	load_value(t, ext, 1, d1, a.va, a.disp + (s32)size);
+	a.slow->done = t->p;
 }
 
-void e_store_pair(struct trans *t, unsigned size, unsigned a0, unsigned a1,
+void e_store_pair(struct trans *t, unsigned size, unsigned v0, unsigned v1,
 		  const struct e_address *at)
 {
-	unsigned va = address(t, at);
-	struct slow_path *s = check(t, SLOW_STORE_PAIR, va, 2 * size, at);
+	struct access a;
 
-	s->size = size;
-	s->d0 = a0;
-	s->d1 = a1;
-	store_value(t, size, a0, va, 0);
-	store_value(t, size, a1, va, size);
-	s->done = t->p;
+	begin_access(t, &a, SLOW_STORE_PAIR, 2 * size, at, false);
+	a.slow->size = size;
+	a.slow->d0 = v0;
+	a.slow->d1 = v1;
+	store_value(t, size, v0, a.va, a.disp);
+	store_value(t, size, v1, a.va, a.disp + (s32)size);
+	a.slow->done = t->p;
 }
 
 static s32 vector_disp(unsigned v, unsigned half)
@@ -216,53 +283,59 @@ static s32 vector_disp(unsigned v, unsigned half)
 #define OP_MOVUPS_LOAD  (0x10 | OP_0F)
 #define OP_MOVUPS_STORE (0x11 | OP_0F)
 
+static void begin_vector(struct trans *t, struct access *a, bool write, unsigned size, const u8 *v,
+			 unsigned n, const struct e_address *at)
+{
+	enum slow_kind kind = write ? (n == 2 ? SLOW_STORE_PAIR : SLOW_STORE)
+				    : (n == 2 ? SLOW_LOAD_PAIR : SLOW_LOAD);
+
+	begin_access(t, a, kind, n * size, at, false);
+	a->slow->size = size;
+	a->slow->vector = n;
+	a->slow->d0 = v[0];
+	a->slow->d1 = n == 2 ? v[1] : 0;
+}
+
 void e_load_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 		   const struct e_address *at)
 {
 	static const u8 ext[] = { [1] = E_U8, [2] = E_U16, [4] = E_U32, [8] = E_U64 };
-	unsigned va = address(t, at);
-	struct slow_path *s = check(t, n == 2 ? SLOW_LOAD_PAIR : SLOW_LOAD, va, n * size, at);
+	struct access a;
 
-	s->size = size;
-	s->vector = n;
-	s->d0 = v[0];
-	s->d1 = n == 2 ? v[1] : 0;
+	begin_vector(t, &a, false, size, v, n, at);
 	for (unsigned i = 0; i < n; i++) {
+		s32 disp = a.disp + (s32)(i * size);
+
 		if (size == 16) {
-			x_rmx(t, 0, OP_MOVUPS_LOAD, i, va, RCX, 0, i * 16);
-			x_rm(t, 0, OP_MOVUPS_STORE, i, RBP, vector_disp(v[i], 0));
+			x_rmx(t, 0, OP_MOVUPS_LOAD, 0, a.va, RCX, 0, disp);
+			x_rm(t, 0, OP_MOVUPS_STORE, 0, RBP, vector_disp(v[i], 0));
 			continue;
 		}
-		x_rmx(t, size == 8, load_opcode[ext[size]], RDX, va, RCX, 0, i * size);
+		x_rmx(t, size == 8, load_opcode[ext[size]], RDX, a.va, RCX, 0, disp);
 		x_rm(t, 1, OP_STORE, RDX, RBP, vector_disp(v[i], 0));
 		x_mov_mi(t, 1, RBP, vector_disp(v[i], 1), 0);
 	}
-	s->done = t->p;
+	a.slow->done = t->p;
 }
 
 void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 		    const struct e_address *at)
 {
-	static const u16 opcode[] = {
-		[1] = OP_STORE8, [2] = OP_STORE16, [4] = OP_STORE, [8] = OP_STORE
-	};
-	unsigned va = address(t, at);
-	struct slow_path *s = check(t, n == 2 ? SLOW_STORE_PAIR : SLOW_STORE, va, n * size, at);
+	struct access a;
 
-	s->size = size;
-	s->vector = n;
-	s->d0 = v[0];
-	s->d1 = n == 2 ? v[1] : 0;
+	begin_vector(t, &a, true, size, v, n, at);
 	for (unsigned i = 0; i < n; i++) {
+		s32 disp = a.disp + (s32)(i * size);
+
 		if (size == 16) {
-			x_rm(t, 0, OP_MOVUPS_LOAD, i, RBP, vector_disp(v[i], 0));
-			x_rmx(t, 0, OP_MOVUPS_STORE, i, va, RCX, 0, i * 16);
+			x_rm(t, 0, OP_MOVUPS_LOAD, 0, RBP, vector_disp(v[i], 0));
+			x_rmx(t, 0, OP_MOVUPS_STORE, 0, a.va, RCX, 0, disp);
 			continue;
 		}
 		x_rm(t, 1, OP_LOAD, RDX, RBP, vector_disp(v[i], 0));
-		x_rmx(t, size == 8, opcode[size], RDX, va, RCX, 0, i * size);
+		x_rmx(t, size == 8, store_opcode[size], RDX, a.va, RCX, 0, disp);
 	}
-	s->done = t->p;
+	a.slow->done = t->p;
 }
 
 /* ---- out of line ---- */
@@ -283,6 +356,7 @@ static void refill_hint(struct trans *t, struct slow_path *s, bool write)
 	x_rm(t, 1, OP_STORE, RDX, R15, disp + HINT_FIELD(page));
 	x_rm(t, 1, OP_STORE, RCX, R15, disp + HINT_FIELD(addend));
 	x_mov_mi(t, 1, R15, disp + HINT_FIELD(limit), HINT_LIMIT);
+	x_mov_mi(t, 1, R15, disp + HINT_FIELD(range), TCG_PAGE_SIZE - E_RANGE_BYTES + 1);
 	x_set32(x_jmp32(t), s->hint_done);
 	x_set32(miss, t->p);
 }

@@ -76,6 +76,7 @@ struct trans {
 		unsigned insn;
 	} fixup[2 * TCG_MAX_INSNS];
 	unsigned nfixups;
+	u8 range_base;    /* register of an open e_range_begin(), E_ZERO = none */
 	void *target;     /* for the target's rules */
 	u8 *entry, *dead; /* start of the region; where it leads once discarded */
 };
@@ -162,6 +163,25 @@ void e_load_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 		   const struct e_address *at);
 void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 		    const struct e_address *at);
+
+#define E_RANGE_BYTES 256u /* widest range below */
+
+/*
+ * e_range_begin() - check once that all accesses off one base until e_range_end() hit its page.
+ * @lo:     lowest offset of any access from @base as it is now; none lies E_RANGE_BYTES beyond it.
+ * @reads, @writes: which kinds of accesses follow.
+ * @from:   receives one or two jumps, NULL if unused, that are taken if the check fails; they must
+ *          be bound with e_here() to code that does the same without a range.
+ *
+ * In between only e_load(), e_store() and their like with base @base and functions that neither
+ * branch nor call may be used. The base may change if @lo accounts for it.
+ */
+void e_range_begin(struct trans *t, unsigned base, s32 lo, bool reads, bool writes, u8 *from[2]);
+void e_range_end(struct trans *t);
+/* Let the jump @from lead here. */
+void e_here(struct trans *t, u8 *from);
+/* Go to code address @to, which was t->p once. */
+void e_jump(struct trans *t, u8 *to);
 
 /*
  * Control flow. Offsets are relative to the region's page. flags are synchronised by the callee.

@@ -28,6 +28,7 @@ struct page_hint {
 	u64 page;   /* virtual */
 	u64 addend; /* host address - virtual address */
 	u64 limit;  /* first offset in the page that the hint does not cover; 0 = no hint */
+	u64 range;  /* the same for a range of accesses, see e_range_begin() */
 };
 
 struct jc_entry {
