@@ -8,6 +8,9 @@
 #define FIRST_OFFSET  10
 #define FIRST_STATUS  16
 
+/* In half of the blocks all accesses have one base register, as in a prologue. */
+static u32 common_base;
+
 /* Accesses that must be aligned; the oracle's rules for those that are not are outdated. */
 static bool is_ordered(const char *class)
 {
@@ -176,7 +179,9 @@ static u32 tame_memory(GRand *rnd, const char *class, const struct a64_pattern *
 		rt = 31;
 	if (!strcmp(class, "excl")) /* loads and stores of one size shall meet at one address */
 		return tame_exclusive(rnd, row, word, rt);
-	word = put(row, word, 5, 5, g_rand_int(rnd) & 7 ? base : 31);
+	if (common_base)
+		base = common_base;
+	word = put(row, word, 5, 5, g_rand_int(rnd) & 7 || common_base ? base : 31);
 	if (!strcmp(class, "lse")) {
 		word = put(row, word, 0, 5, g_rand_int(rnd) & 7 ? (rt & 6) : 31);
 		if (row->op == A64_CASP)
@@ -241,6 +246,9 @@ void diff_generate(GRand *rnd, const char *class, unsigned length, struct diff_c
 {
 	memset(c, 0, sizeof(*c));
 	random_state(rnd, class, &c->in);
+	common_base = g_rand_int(rnd) & 1 ? FIRST_POINTER + (g_rand_int(rnd) & 7) : 0;
+	if (common_base == FIRST_POINTER + 7)
+		common_base = 31;
 	c->nwords = g_rand_int_range(rnd, 1, length + 1);
 	for (unsigned i = 0; i < c->nwords; i++) {
 		/* branches need something between them that changes flags and registers */
