@@ -109,6 +109,9 @@ u32 arm_written(const struct a64_insn *insn)
 	case A64_LDSTP:
 		return (insn->args.LDSTP.l ? rt | rt2 : 0) | (insn->args.LDSTP.mode & 1 ? rn : 0);
 	case A64_LDSTP_v: return insn->args.LDSTP_v.mode & 1 ? rn : 0;
+	case A64_CAS:
+	case A64_ATOMIC:
+	case A64_LDSTX: return rt | 1u << (raw >> 16 & 31);
 	default: return rt;
 	}
 }

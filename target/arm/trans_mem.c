@@ -200,3 +200,33 @@ bool trans_LDAPUR(struct trans *t, const struct a64_LDAPUR *i)
 		e_fence(t);
 	return true;
 }
+
+bool trans_ATOMIC(struct trans *t, const struct a64_ATOMIC *i)
+{
+	struct e_address at = address_ordered(i->rn, 0, (void (*)(void))exec_ATOMIC, i, sizeof(*i));
+
+	if (!i->o3 && i->opc > 3) /* minimum and maximum */
+		return false;
+	e_atomic(t, i->o3 ? E_ATOMIC_SWAP : (enum e_atomic)i->opc, 1u << i->size, gx(i->rt),
+		 gx(i->rs), &at);
+	return true;
+}
+
+bool trans_CAS(struct trans *t, const struct a64_CAS *i)
+{
+	struct e_address at = address_ordered(i->rn, 0, (void (*)(void))exec_CAS, i, sizeof(*i));
+
+	e_compare_swap(t, 1u << i->size, gx(i->rs), gx(i->rt), &at);
+	return true;
+}
+
+bool trans_LDSTX(struct trans *t, const struct a64_LDSTX *i)
+{
+	struct e_address at = address_ordered(i->rn, 0, (void (*)(void))exec_LDSTX, i, sizeof(*i));
+
+	if (i->l)
+		e_load_exclusive(t, 1u << i->size, gx(i->rt), &at);
+	else
+		e_store_exclusive(t, 1u << i->size, gx(i->rs), gx(i->rt), &at);
+	return true;
+}

@@ -338,6 +338,12 @@ void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 	a.slow->done = t->p;
 }
 
+struct slow_path *x_checked_address(struct trans *t, enum slow_kind kind, unsigned size,
+				    const struct e_address *at)
+{
+	return check(t, kind, address(t, at), size, at);
+}
+
 /* ---- out of line ---- */
 
 /* A failed hint: look into the TLB, and on success remember the page in the hint. */
@@ -428,6 +434,9 @@ void x_slow_memory(struct trans *t, struct slow_path *s)
 		refill_hint(t, s, write);
 	if (s->from)
 		x_set32(s->from, t->p);
+	for (unsigned i = 0; i < ARRAY_SIZE(s->also); i++)
+		if (s->also[i])
+			x_set32(s->also[i], t->p);
 	if (s->fn) {
 		x_store_flags(t, &s->flags);
 		x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);

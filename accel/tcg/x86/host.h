@@ -83,6 +83,7 @@ enum slow_kind {
 struct slow_path {
 	enum slow_kind kind;
 	u8 *from;                 /* jump that leads here; NULL with SLOW_EXIT: fall through */
+	u8 *also[2];              /* further jumps that lead to the slow function */
 	u8 *hint_from;            /* with a hint: jump from the failed hint check */
 	u8 *hint_done;            /* where the hint path goes on */
 	u8 *done;                 /* where to go on */
@@ -105,6 +106,10 @@ struct slow_path {
 struct slow_path *x_slow(struct trans *t, enum slow_kind kind, u8 *from);
 void x_slow_memory(struct trans *t, struct slow_path *s);
 void x_slow_flow(struct trans *t, struct slow_path *s);
+
+/* Check an access of @size bytes outside of a range: s->va + rcx is its host address. */
+struct slow_path *x_checked_address(struct trans *t, enum slow_kind kind, unsigned size,
+				    const struct e_address *at);
 
 /* Code that stores NZCV as described by @f, whatever the translation state is. */
 void x_store_flags(struct trans *t, const struct flags_state *f);

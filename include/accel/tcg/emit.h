@@ -164,6 +164,21 @@ void e_load_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 		    const struct e_address *at);
 
+/*
+ * Atomics of 1 to 8 bytes; at->aligned and at->slow must be set, and no range be open.
+ * e_atomic: d = old value, which is replaced. e_compare_swap: if the old value is d, store v; d =
+ * old value. e_load_exclusive arms the monitor in the CPU; e_store_exclusive stores v if the
+ * monitor is armed for this and memory is unchanged, d = 0 if it stored, else 1.
+ */
+enum e_atomic { E_ATOMIC_ADD, E_ATOMIC_CLR, E_ATOMIC_EOR, E_ATOMIC_OR, E_ATOMIC_SWAP };
+void e_atomic(struct trans *t, enum e_atomic op, unsigned size, unsigned d, unsigned v,
+	      const struct e_address *at);
+void e_compare_swap(struct trans *t, unsigned size, unsigned d, unsigned v,
+		    const struct e_address *at);
+void e_load_exclusive(struct trans *t, unsigned size, unsigned d, const struct e_address *at);
+void e_store_exclusive(struct trans *t, unsigned size, unsigned d, unsigned v,
+		       const struct e_address *at);
+
 #define E_RANGE_BYTES 256u /* widest range below */
 
 /*
