@@ -2,7 +2,10 @@
 #include "tests/unit/hw/virtio/driver.h"
 #include "tests/unit/hw/virtio/echo.h"
 
+#include "accel/accel.h"
 #include "hw/virtio/devices.h"
+
+#include <sys/eventfd.h>
 
 #define EVENT_IDX (1ull << VIRTIO_RING_F_EVENT_IDX)
 #define INDIRECT  (1ull << VIRTIO_RING_F_INDIRECT_DESC)
@@ -490,6 +493,84 @@ static void test_early_kick(void)
 	rig_free(rig);
 }
 
+/* ---- Kicks through eventfds ----------------------------------------------------------------- */
+
+static GArray *eventfds; /* of struct ioeventfd, that the accelerator has */
+static int add_result;
+
+static int fake_add(struct accel *a, const struct ioeventfd *e)
+{
+	if (!add_result)
+		g_array_append_vals(eventfds, e, 1);
+	return add_result;
+}
+
+static int fake_del(struct accel *a, const struct ioeventfd *e)
+{
+	for (guint i = 0; i < eventfds->len; i++) {
+		const struct ioeventfd *mine = &g_array_index(eventfds, struct ioeventfd, i);
+
+		if (mine->fd != e->fd || mine->match != e->match || mine->addr != e->addr)
+			continue;
+		g_array_remove_index(eventfds, i);
+		return 0;
+	}
+	g_assert_not_reached();
+}
+
+static const struct accel_ops fake_ops = {
+	.name = "fake",
+	.ioeventfd_add = fake_add,
+	.ioeventfd_del = fake_del,
+};
+
+static void test_ioeventfd(gconstpointer result)
+{
+	struct rig *rig = rig_new(false);
+	struct accel accel = { .ops = &fake_ops, .vm = rig->vm };
+	struct drv *d = drv_probe(rig, rig_add(rig, "echo"), 0);
+	struct drv_queue *q = drv_queue(d, 1, QUEUE_SIZE);
+	u64 page = rig_alloc(rig, 4096);
+	struct drv_buf bufs[] = { { page, 4, false }, { page + 8, 4, true } };
+	const struct ioeventfd *e;
+
+	eventfds = g_array_new(FALSE, FALSE, sizeof(*e));
+	add_result = GPOINTER_TO_INT(result);
+	rig->vm->accel = &accel;
+	drv_ready(d);
+	g_assert_cmpuint(eventfds->len, ==, add_result ? 0 : 1);
+	drv_request(q, bufs, 2); /* a trap does it too */
+	if (!add_result) {
+		e = &g_array_index(eventfds, struct ioeventfd, 0);
+		g_assert_cmphex(e->addr, ==, d->base + VIRTIO_MMIO_QUEUE_NOTIFY);
+		g_assert_cmpuint(e->match, ==, 1);
+		g_assert_cmpuint(e->size, ==, 4);
+		g_assert_false(e->any || e->port);
+		drv_add(q, bufs, 2);
+		eventfd_write(e->fd, 1);
+		g_assert_false(drv_has_used(q));
+		rig_iterate(drv_has_used, q);
+		drv_take(q, NULL);
+
+		/* A kick that is under way when the VM stops is not lost. */
+		drv_add(q, bufs, 2);
+		eventfd_write(e->fd, 1);
+		rig_run(rig, false);
+		g_assert_cmpuint(eventfds->len, ==, 0);
+		g_assert_false(drv_has_used(q));
+		rig_run(rig, true);
+		g_assert_cmpuint(eventfds->len, ==, 1);
+		drv_take(q, NULL);
+	}
+	drv_write(d, VIRTIO_MMIO_STATUS, 0);
+	g_assert_cmpuint(eventfds->len, ==, 0);
+	g_array_unref(eventfds);
+	rig->vm->accel = NULL;
+	g_free(q);
+	drv_free(d);
+	rig_free(rig);
+}
+
 /* ---- State ---------------------------------------------------------------------------------- */
 
 static void test_migrate(struct fixture *f, gconstpointer features)
@@ -605,6 +686,9 @@ int main(int argc, char **argv)
 	g_test_add("/virtqueue/legacy/migrate", struct fixture, both, setup_legacy, test_migrate,
 		   teardown);
 	g_test_add_func("/virtqueue/features", test_features);
+	g_test_add_data_func("/virtqueue/ioeventfd", GINT_TO_POINTER(0), test_ioeventfd);
+	g_test_add_data_func("/virtqueue/ioeventfd/none-left", GINT_TO_POINTER(-ENOSPC),
+			     test_ioeventfd);
 	g_test_add_func("/virtqueue/early-kick", test_early_kick);
 	for (unsigned i = 0; i < ARRAY_SIZE(bads); i++) {
 		g_autofree char *name = g_strdup_printf("/virtqueue/bad/%s", bads[i].name);
