@@ -85,7 +85,7 @@ struct char_stream {
 	 * must not be made non-blocking: ask before each write, and write little. */
 	bool ask_first;
 	bool keep_open; /* char_stream_stop() does not close */
-	GSource *in, *out, *hup;
+	GSource *in, *out, *hup, *rest_later;
 	int in_cond; /* what @in waits for */
 	GByteArray *queue;
 	/* hangup() - end of file or an error; main thread. NULL: input just ends. */

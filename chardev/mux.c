@@ -7,6 +7,7 @@
 
 #include "util/error.h"
 #include "util/keyval.h"
+#include "util/source.h"
 
 #define DEFAULT_ESCAPE 1 /* Ctrl-a */
 /* Input kept for a front end that has no room, so that the escapes still work when a guest hangs.
@@ -17,7 +18,8 @@ struct char_mux {
 	struct chardev c;
 	struct chardev *base;
 	struct chardev_fe *base_fe;
-	bool escaped; /* the last byte was the escape character */
+	GSource *deliver; /* held input is to be handed out */
+	bool escaped;     /* the last byte was the escape character */
 	bool timestamps;
 	bool line_start; /* the next byte of output starts a line */
 	s64 epoch_us;    /* of the timestamps: the first line's time */
@@ -102,9 +104,12 @@ static void help(struct char_mux *m)
 /* ---- Input ---- */
 
 /* Gives a front end what was kept for it. Return: whether nothing is left. */
-static bool deliver_held(struct chardev_fe *fe)
+static bool deliver_held(struct chardev *c)
 {
-	while (fe->held->len) {
+	struct chardev_fe *fe = c->focus;
+
+	/* A receiver may detach itself or move the focus. */
+	while (fe && fe == c->focus && fe->held->len) {
 		size_t room = fe->ready ? fe->ops.can_receive(fe->ops.opaque) : 0;
 		size_t n = MIN(room, fe->held->len);
 		g_autofree u8 *bytes = NULL;
@@ -175,8 +180,7 @@ static void mux_receive(void *opaque, const u8 *buf, size_t len)
 
 		if (m->escaped && !is_escape) {
 			m->escaped = false;
-			if (m->c.focus)
-				deliver_held(m->c.focus);
+			deliver_held(&m->c);
 			run_escape(m, buf[i]);
 			continue;
 		}
@@ -184,8 +188,7 @@ static void mux_receive(void *opaque, const u8 *buf, size_t len)
 		if (!m->escaped && m->c.focus)
 			g_byte_array_append(m->c.focus->held, &buf[i], 1);
 	}
-	if (m->c.focus)
-		deliver_held(m->c.focus);
+	deliver_held(&m->c);
 }
 
 static void mux_event(void *opaque, enum chardev_event event)
@@ -198,10 +201,23 @@ static void mux_event(void *opaque, enum chardev_event event)
 		chardev_send_break(&m->c);
 }
 
+static gboolean deliver_dispatch(gpointer opaque)
+{
+	struct char_mux *m = opaque;
+
+	source_drop(&m->deliver);
+	if (m->c.focus && deliver_held(&m->c))
+		chardev_accept_input(m->base_fe);
+	return G_SOURCE_REMOVE;
+}
+
+/* The caller may be a device in the middle of a register access: it gets nothing now. */
 static void mux_update_input(struct chardev *c)
 {
-	if (c->focus && deliver_held(c->focus))
-		chardev_accept_input(mux_of(c)->base_fe);
+	struct char_mux *m = mux_of(c);
+
+	if (!m->deliver)
+		m->deliver = source_after_ms(0, deliver_dispatch, m);
 }
 
 static void mux_fe_changed(struct chardev *c, struct chardev_fe *fe, bool attached)
@@ -244,6 +260,7 @@ static void mux_close(struct chardev *c)
 	struct char_mux *m = mux_of(c);
 	g_autofree char *own_base = g_strdup_printf("%s-base", c->id);
 
+	source_drop(&m->deliver);
 	chardev_detach(m->base_fe);
 	/* The one that "mux=on" made goes with it. */
 	if (!strcmp(m->base->id, own_base))

@@ -37,6 +37,7 @@ void char_stream_stop(struct char_stream *s)
 	source_drop(&s->in);
 	source_drop(&s->out);
 	source_drop(&s->hup);
+	source_drop(&s->rest_later);
 	s->in_cond = 0;
 	if (s->in_fd >= 0 && !s->keep_open)
 		close(s->in_fd);
@@ -261,6 +262,16 @@ static void deliver_rest(struct char_stream *s)
 	}
 }
 
+static gboolean rest_dispatch(gpointer opaque)
+{
+	struct char_stream *s = opaque;
+
+	source_drop(&s->rest_later);
+	deliver_rest(s);
+	char_stream_update_input(s);
+	return G_SOURCE_REMOVE;
+}
+
 static ssize_t read_dgram(struct char_stream *s)
 {
 	g_autofree u8 *buf = g_malloc(DGRAM_MAX);
@@ -321,8 +332,13 @@ void char_stream_update_input(struct char_stream *s)
 	bool want;
 	int cond;
 
-	deliver_rest(s);
 	want = s->in_fd >= 0 && chardev_room(s->c);
+	/* The rest goes first, but not to a device that may be in the middle of something. */
+	if (want && s->rest->len) {
+		if (!s->rest_later)
+			s->rest_later = source_after_ms(0, rest_dispatch, s);
+		want = false;
+	}
 	/* A socket's hang-up is seen while it is paused too. */
 	cond = want ? G_IO_IN : s->is_socket && !s->is_dgram && s->in_fd >= 0 ? G_IO_HUP : 0;
 
