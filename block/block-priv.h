@@ -65,6 +65,15 @@ struct block_backend {
 
 enum io_op { IO_READ, IO_WRITE, IO_FLUSH, IO_DISCARD, IO_ZEROES };
 
+/* One operation on an image, as a worker sees it. */
+struct io {
+	enum io_op op;
+	u64 offset, bytes; /* in the image */
+	const struct iovec *iov;
+	int niov;
+	unsigned flags; /* enum block_flags */
+};
+
 struct block_req {
 	struct block_backend *b;
 	struct image *img;
@@ -96,8 +105,7 @@ int image_inactivate(struct image *img, GError **err);
 int image_lock_set(struct image *img, enum image_use want, GError **err);
 
 /* ---- io.c: in any thread, blocking ---- */
-int image_io(struct image *img, enum io_op op, u64 offset, u64 bytes, const struct iovec *iov,
-	     int niov, unsigned flags);
+int image_io(struct image *img, const struct io *io);
 
 /* ---- overlay.c ---- */
 struct overlay *overlay_create(u64 size, GError **err);

@@ -69,15 +69,15 @@ static int transfer_all(int fd, bool write, u64 offset, const struct iovec *iov,
 
 /* ---- O_DIRECT with buffers or ranges that the host does not take ---- */
 
-static bool is_aligned(const struct image *img, u64 offset, u64 bytes, const struct iovec *iov,
-		       int niov)
+static bool is_aligned(const struct image *img, const struct io *io)
 {
 	if (img->align == 1)
 		return true;
-	if (!IS_ALIGNED(offset | bytes, img->align))
+	if (!IS_ALIGNED(io->offset | io->bytes, img->align))
 		return false;
-	for (int i = 0; i < niov; i++) {
-		if ((uintptr_t)iov[i].iov_base % img->mem_align || iov[i].iov_len % img->align)
+	for (int i = 0; i < io->niov; i++) {
+		if ((uintptr_t)io->iov[i].iov_base % img->mem_align ||
+		    io->iov[i].iov_len % img->align)
 			return false;
 	}
 	return true;
@@ -127,10 +127,9 @@ static int write_window(struct image *img, u64 start, size_t len, u8 *buf, const
 	return ret;
 }
 
-static int bounce(struct image *img, bool write, u64 offset, u64 bytes, const struct iovec *iov,
-		  int niov, unsigned flags)
+static int bounce(struct image *img, const struct io *io)
 {
-	u64 pos = offset, end = offset + bytes;
+	u64 pos = io->offset, end = io->offset + io->bytes;
 	void *mem = NULL;
 	u8 *buf;
 	int ret = 0;
@@ -142,15 +141,16 @@ static int bounce(struct image *img, bool write, u64 offset, u64 bytes, const st
 		u64 start = ROUND_DOWN(pos, img->align);
 		size_t len = MIN(BOUNCE_MAX, ROUND_UP(end, img->align) - start);
 		const u64 range[2] = { pos, MIN(end, start + len) };
-		size_t n = range[1] - pos;
+		size_t n = range[1] - pos, at = pos - io->offset;
+		u8 *part = buf + (pos - start);
 
-		if (write) {
-			iov_to_buf(iov, niov, pos - offset, buf + (pos - start), n);
-			ret = write_window(img, start, len, buf, range, flags);
+		if (io->op == IO_WRITE) {
+			iov_to_buf(io->iov, io->niov, at, part, n);
+			ret = write_window(img, start, len, buf, range, io->flags);
 		} else {
 			ret = plain(img, false, start, buf, len, 0);
 			if (!ret)
-				iov_from_buf(iov, niov, pos - offset, buf + (pos - start), n);
+				iov_from_buf(io->iov, io->niov, at, part, n);
 		}
 		pos += n;
 	}
@@ -158,12 +158,12 @@ static int bounce(struct image *img, bool write, u64 offset, u64 bytes, const st
 	return ret;
 }
 
-static int file_rw(struct image *img, bool write, u64 offset, u64 bytes, const struct iovec *iov,
-		   int niov, unsigned flags)
+static int file_rw(struct image *img, const struct io *io)
 {
-	if (is_aligned(img, offset, bytes, iov, niov))
-		return transfer_all(img->fd, write, offset, iov, niov, flags);
-	return bounce(img, write, offset, bytes, iov, niov, flags);
+	if (is_aligned(img, io))
+		return transfer_all(img->fd, io->op == IO_WRITE, io->offset, io->iov, io->niov,
+				    io->flags);
+	return bounce(img, io);
 }
 
 /* ---- Giving space back, zeroes ---- */
@@ -205,7 +205,11 @@ static int write_zero_bytes(struct image *img, u64 offset, u64 bytes)
 	while (bytes && !ret) {
 		struct iovec v = { zero, MIN(bytes, chunk) };
 
-		ret = file_rw(img, true, offset, v.iov_len, &v, 1, 0);
+		ret = file_rw(img, &(struct io){ .op = IO_WRITE,
+						 .offset = offset,
+						 .bytes = v.iov_len,
+						 .iov = &v,
+						 .niov = 1 });
 		offset += v.iov_len;
 		bytes -= v.iov_len;
 	}
@@ -247,41 +251,40 @@ static int file_zeroes(struct image *img, u64 offset, u64 bytes, unsigned flags)
 
 /* ---- All kinds ---- */
 
-static int null_io(enum io_op op, const struct iovec *iov, int niov)
+static int null_io(const struct io *io)
 {
-	if (op == IO_READ)
-		iov_set(iov, niov, 0, 0, SIZE_MAX);
+	if (io->op == IO_READ)
+		iov_set(io->iov, io->niov, 0, 0, SIZE_MAX);
 	return 0;
 }
 
-static int overlay_io(struct image *img, enum io_op op, u64 offset, u64 bytes,
-		      const struct iovec *iov, int niov)
+static int overlay_io(struct image *img, const struct io *io)
 {
-	switch (op) {
-	case IO_READ: return overlay_read(img, offset, iov, niov);
-	case IO_WRITE: return overlay_write(img, offset, iov, niov);
-	case IO_ZEROES: return overlay_zeroes(img, offset, bytes);
+	switch (io->op) {
+	case IO_READ: return overlay_read(img, io->offset, io->iov, io->niov);
+	case IO_WRITE: return overlay_write(img, io->offset, io->iov, io->niov);
+	case IO_ZEROES: return overlay_zeroes(img, io->offset, io->bytes);
 	default: return 0; /* what is thrown away at exit needs no flush */
 	}
 }
 
-int image_io(struct image *img, enum io_op op, u64 offset, u64 bytes, const struct iovec *iov,
-	     int niov, unsigned flags)
+int image_io(struct image *img, const struct io *given)
 {
+	struct io io = *given;
+
 	if (img->fd < 0)
-		return null_io(op, iov, niov);
+		return null_io(&io);
 	if (img->overlay)
-		return overlay_io(img, op, offset, bytes, iov, niov);
+		return overlay_io(img, &io);
 	if (img->o.no_flush)
-		flags &= ~BLOCK_FUA;
-	switch (op) {
-	case IO_READ: return file_rw(img, false, offset, bytes, iov, niov, 0);
-	case IO_WRITE: return file_rw(img, true, offset, bytes, iov, niov, flags);
-	case IO_DISCARD: return img->o.unmap ? file_discard(img, offset, bytes) : 0;
-	case IO_ZEROES:
-		if (!img->o.unmap)
-			flags &= ~BLOCK_MAY_UNMAP;
-		return file_zeroes(img, offset, bytes, flags);
+		io.flags &= ~BLOCK_FUA;
+	if (!img->o.unmap)
+		io.flags &= ~BLOCK_MAY_UNMAP;
+	switch (io.op) {
+	case IO_READ:
+	case IO_WRITE: return file_rw(img, &io);
+	case IO_DISCARD: return img->o.unmap ? file_discard(img, io.offset, io.bytes) : 0;
+	case IO_ZEROES: return file_zeroes(img, io.offset, io.bytes, io.flags);
 	default: break;
 	}
 	if (img->o.no_flush || !img->writable)

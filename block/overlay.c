@@ -74,7 +74,7 @@ static int overlay_file_io(struct overlay *ov, enum io_op op, u64 offset, const 
 {
 	struct image plain = { .fd = ov->fd, .align = 1, .writable = true };
 
-	return image_io(&plain, op, offset, iov_size(iov, niov), iov, niov, 0);
+	return image_io(&plain, &(struct io){ op, offset, iov_size(iov, niov), iov, niov, 0 });
 }
 
 static int base_read(struct image *img, u64 offset, const struct iovec *iov, int niov)
@@ -82,7 +82,7 @@ static int base_read(struct image *img, u64 offset, const struct iovec *iov, int
 	struct image base = *img;
 
 	base.overlay = NULL;
-	return image_io(&base, IO_READ, offset, iov_size(iov, niov), iov, niov, 0);
+	return image_io(&base, &(struct io){ IO_READ, offset, iov_size(iov, niov), iov, niov, 0 });
 }
 
 int overlay_read(struct image *img, u64 offset, const struct iovec *iov, int niov)

@@ -36,7 +36,9 @@ static void work(gpointer data, gpointer unused)
 {
 	struct block_req *r = data;
 
-	r->ret = image_io(r->img, r->op, r->offset, r->bytes, r->iov, r->niov, r->flags);
+	const struct io io = { r->op, r->offset, r->bytes, r->iov, r->niov, r->flags };
+
+	r->ret = image_io(r->img, &io);
 	pool_complete(r);
 }
 

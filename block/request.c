@@ -230,7 +230,7 @@ static int rw_now(struct block_backend *b, enum io_op op, u64 offset, void *buf,
 	r.invalid = r.ret != 0;
 	r.offset += b->base;
 	if (!r.ret)
-		r.ret = image_io(b->img, op, r.offset, len, &v, 1, r.flags);
+		r.ret = image_io(b->img, &(struct io){ op, r.offset, len, &v, 1, r.flags });
 	account(b, &r);
 	return r.ret;
 }
@@ -284,7 +284,7 @@ int block_flush_all(void)
 
 		if (!b->img || b->parent || !b->img->active || !b->img->writable)
 			continue;
-		one = image_io(b->img, IO_FLUSH, 0, 0, NULL, 0, 0);
+		one = image_io(b->img, &(struct io){ .op = IO_FLUSH });
 		if (one && !ret)
 			ret = one;
 	}
