@@ -29,21 +29,23 @@ class SmallRing(FunctionalTest):
             time.sleep(0.1)
         return pages
 
+    def assert_ring_was_full(self, machine):
+        if self.is_tidemark():      # nobody else counts
+            counters = machine.qmp.cmd('query-dirty-tracking')['counters']
+            self.assertGreater(counters['ring-full-exits'], 0)
+            self.assertGreater(counters['reset-calls'], 0)
+
     def test_start_and_stop(self):
-        self.require_tidemark('hangs where the kernel overruns its ring')
         log = self.source('kvm', 'log')
         with_log = max(self.measure(log, 'dirty-bitmap') for _ in range(3))
         log.close()
         a = self.source('kvm,dirty-ring-size=%d' % SMALLEST)
         with_ring = max(self.measure(a, 'dirty-ring') for _ in range(3))
         self.assertGreater(with_ring, 0.2 * with_log)
-        counters = a.qmp.cmd('query-dirty-tracking')['counters']
-        self.assertGreater(counters['ring-full-exits'], 0)
-        self.assertGreater(counters['reset-calls'], 0)
+        self.assert_ring_was_full(a)
         a.check_guest()
 
     def test_migrate(self):
-        self.require_tidemark('loses pages where the kernel overruns its ring')
         accel = 'kvm,dirty-ring-size=%d' % SMALLEST
         a = self.source(accel)
         b = self.machine('b', incoming=self.uri('b'), memory='1280M', smp=4, accel=accel,
@@ -57,7 +59,7 @@ class SmallRing(FunctionalTest):
         migration.set_parameters(a, downtime_limit=30000)
         migration.finish(a, b)
         self.assertEqual(a.ram_hash(), b.ram_hash())
-        self.assertGreater(a.qmp.cmd('query-dirty-tracking')['counters']['ring-full-exits'], 0)
+        self.assert_ring_was_full(a)
         b.qmp.cmd('cont')
         b.check_guest()
 
