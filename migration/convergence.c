@@ -16,7 +16,7 @@ const char *verdict_name(enum verdict v)
 {
 	static const char *const names[] = {
 		[VERDICT_STARTING] = "starting",     [VERDICT_CONVERGING] = "converging",
-		[VERDICT_THROTTLING] = "throttling", [VERDICT_DIVERGING] = "will not converge",
+		[VERDICT_THROTTLING] = "throttling", [VERDICT_DIVERGING] = "will-not-converge",
 		[VERDICT_CONVERGED] = "converged",
 	};
 

@@ -16,7 +16,7 @@ enum verdict {
 };
 
 struct downtime {
-	u64 sync_ns, ram_ns, device_ns, resume_ns;
+	u64 stop_ns, sync_ns, ram_ns, device_ns, resume_ns;
 };
 
 /* Written by the migration thread; read with relaxed atomics. */

@@ -5,7 +5,7 @@
  */
 #include "migration/dirty-rate.h"
 
-#include "accel/accel.h"
+#include "accel/vcpu.h"
 #include "migration/internal.h"
 #include "migration/pages.h"
 #include "migration/send-queue.h"
@@ -40,6 +40,7 @@ struct dirty_rate {
 	u64 sample_pages;
 	s64 start_s; /* of the monotonic clock */
 	u64 rate_mib;
+	GArray *vcpu_mib; /* of u64, mode dirty-ring */
 	GThread *thread;
 };
 
@@ -49,6 +50,7 @@ struct dirty_rate *dirty_rate_create(struct vm *vm)
 
 	d->vm = vm;
 	d->sample_pages = DEFAULT_SAMPLE;
+	d->vcpu_mib = g_array_new(FALSE, TRUE, sizeof(u64));
 	g_mutex_init(&d->lock);
 	g_cond_init(&d->stop_cond);
 	return d;
@@ -62,6 +64,7 @@ void dirty_rate_destroy(struct dirty_rate *d)
 	g_mutex_unlock(&d->lock);
 	if (d->thread)
 		g_thread_join(d->thread);
+	g_array_unref(d->vcpu_mib);
 	g_mutex_clear(&d->lock);
 	g_cond_clear(&d->stop_cond);
 	g_free(d);
@@ -149,31 +152,57 @@ static u64 measure_sampling(struct dirty_rate *d)
 
 /* ---- tracking ---- */
 
-static u64 count_and_clear(struct dirty_rate *d)
+static u64 count_pages(struct dirty_rate *d)
 {
 	u64 pages = 0;
 
 	for (guint i = 0; i < d->vm->ram->blocks->len; i++) {
 		struct ramblock *b = g_ptr_array_index(d->vm->ram->blocks, i);
 
-		pages += dirty_map_take(&b->dirty, DIRTY_RATE, 0, b->dirty.npages, NULL);
+		pages += dirty_map_count(&b->dirty, DIRTY_RATE);
 	}
 	return pages;
+}
+
+static u64 *ring_pages(struct dirty_rate *d)
+{
+	u64 *pages = g_new0(u64, d->vm->ncpus + 1);
+
+	for (int i = 0; i < d->vm->ncpus; i++)
+		pages[i] = __atomic_load_n(&d->vm->cpus[i]->ring_pages, __ATOMIC_RELAXED);
+	return pages;
+}
+
+static void set_vcpu_rates(struct dirty_rate *d, const u64 *before, u64 ns)
+{
+	g_autofree u64 *after = ring_pages(d);
+
+	g_mutex_lock(&d->lock);
+	for (int i = 0; i < d->vm->ncpus; i++) {
+		u64 rate = to_mib_per_s((double)(after[i] - before[i]) * DIRTY_PAGE_SIZE, ns);
+
+		g_array_append_val(d->vcpu_mib, rate);
+	}
+	g_mutex_unlock(&d->lock);
 }
 
 /* Both tracking modes: the pages that the back end reports in the time. */
 static u64 measure_tracking(struct dirty_rate *d)
 {
 	struct dirty_tracker *t = d->vm->tracker;
+	g_autofree u64 *before = NULL;
 	u64 pages = 0;
 	s64 start;
 
 	if (dirty_tracker_start(t, DIRTY_RATE, false, NULL))
 		return 0;
+	before = ring_pages(d);
 	start = monotonic_ns();
 	if (sleep_for(d, d->calc_ms) && !dirty_tracker_sync(t, NULL))
-		pages = count_and_clear(d);
+		pages = count_pages(d);
 	start = monotonic_ns() - start;
+	if (d->mode == RATE_RING)
+		set_vcpu_rates(d, before, start);
 	dirty_tracker_stop(t, DIRTY_RATE);
 	return to_mib_per_s((double)pages * DIRTY_PAGE_SIZE, start);
 }
@@ -293,6 +322,7 @@ int migration_calc_dirty_rate(struct migration *m, JsonObject *args, GError **er
 	d->sample_pages = pages;
 	d->start_s = monotonic_ns() / NS_PER_S;
 	d->measured = false;
+	g_array_set_size(d->vcpu_mib, 0);
 	d->running = true;
 	d->thread = g_thread_new("dirty-rate", rate_thread, d);
 	return 0;
@@ -318,11 +348,15 @@ JsonObject *migration_query_dirty_rate(struct migration *m, const char *unit)
 		json_object_set_int_member(o, "dirty-rate", d->rate_mib);
 		if (d->mode == RATE_RING) {
 			JsonArray *vcpus = json_array_new();
-			JsonObject *one = json_object_new();
 
-			json_object_set_int_member(one, "id", 0);
-			json_object_set_int_member(one, "dirty-rate", d->rate_mib);
-			json_array_add_object_element(vcpus, one);
+			for (guint i = 0; i < d->vcpu_mib->len; i++) {
+				JsonObject *one = json_object_new();
+
+				json_object_set_int_member(one, "id", i);
+				json_object_set_int_member(one, "dirty-rate",
+							   g_array_index(d->vcpu_mib, u64, i));
+				json_array_add_object_element(vcpus, one);
+			}
 			json_object_set_array_member(o, "vcpu-dirty-rate", vcpus);
 		}
 	}

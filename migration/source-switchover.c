@@ -71,6 +71,7 @@ static int last_sync(struct source *s, GError **err)
 	s64 start = monotonic_ns();
 	int ret;
 
+	STAT_SET(s->actual.stop_ns, start - s->stop_ns);
 	s->q.unlimited = true;
 	ret = ram_source_sync(&s->ram, err);
 	STAT_SET(s->actual.sync_ns, monotonic_ns() - start);

@@ -38,6 +38,12 @@ struct source {
 	u64 downtime_ns; /* once completed */
 	u64 precopy_bytes, downtime_bytes;
 	struct dirty_log_stats tracking_before;
+	struct {
+		bool done; /* atomic; the rest does not change any more */
+		u64 pages, mismatches, ns;
+		char block[256]; /* of the first page that differs */
+		u64 offset;
+	} verify;
 	u64 last_device_ns; /* measured by the previous migration of this machine */
 };
 

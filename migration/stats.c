@@ -69,31 +69,54 @@ static JsonObject *xbzrle_object(struct source *s)
 	return o;
 }
 
-static JsonObject *downtime_object(const struct downtime *d)
+/* Nanoseconds, by cause. The prediction is there from the first sync on. */
+static JsonObject *downtime_object(struct source *s, bool completed)
 {
-	u64 sync = STAT_GET(d->sync_ns), ram = STAT_GET(d->ram_ns);
-	u64 device = STAT_GET(d->device_ns), resume = STAT_GET(d->resume_ns);
+	const struct downtime *p = &s->conv.predicted, *a = &s->actual;
 	JsonObject *o = json_object_new();
 
-	set_ms(o, "total-ms", sync + ram + device + resume);
-	json_object_set_double_member(o, "last-sync-ms", sync / 1e6);
-	json_object_set_double_member(o, "ram-ms", ram / 1e6);
-	json_object_set_double_member(o, "device-ms", device / 1e6);
-	json_object_set_double_member(o, "resume-ms", resume / 1e6);
+	if (STAT_GET(s->conv.verdict) != VERDICT_STARTING)
+		set_int(o, "predicted",
+			STAT_GET(p->sync_ns) + STAT_GET(p->ram_ns) + STAT_GET(p->device_ns) +
+				STAT_GET(p->resume_ns));
+	if (completed) {
+		set_int(o, "stop", STAT_GET(a->stop_ns));
+		set_int(o, "last-sync", STAT_GET(a->sync_ns));
+		set_int(o, "ram", STAT_GET(a->ram_ns));
+		set_int(o, "device-state", STAT_GET(a->device_ns));
+		set_int(o, "resume", STAT_GET(a->resume_ns));
+		set_int(o, "total", STAT_GET(s->downtime_ns));
+	}
 	return o;
 }
 
-static JsonObject *convergence_object(struct source *s)
+static void add_convergence(JsonObject *o, struct source *s)
 {
-	JsonObject *o = json_object_new();
 	u64 eta = STAT_GET(s->conv.eta_ms);
 
-	json_object_set_string_member(o, "verdict", verdict_name(STAT_GET(s->conv.verdict)));
+	json_object_set_string_member(o, "x-verdict", verdict_name(STAT_GET(s->conv.verdict)));
 	if (eta != UINT64_MAX)
-		set_int(o, "eta-ms", eta);
-	set_int(o, "pass", STAT_GET(s->ram_stats.passes));
-	set_int(o, "dirty-bytes-rate", STAT_GET(s->conv.dirty_rate));
-	set_int(o, "bandwidth", STAT_GET(s->conv.bandwidth));
+		set_int(o, "x-eta-ms", eta);
+}
+
+static JsonObject *verify_object(struct source *s)
+{
+	JsonObject *o = json_object_new();
+	JsonArray *first = json_array_new();
+
+	set_int(o, "pages", s->verify.pages);
+	set_int(o, "mismatches", s->verify.mismatches);
+	set_int(o, "ns", s->verify.ns);
+	if (s->verify.mismatches) {
+		JsonObject *page = json_object_new();
+
+		json_object_set_string_member(page, "block", s->verify.block);
+		set_int(page, "offset", s->verify.offset);
+		json_object_set_string_member(page, "backend",
+					      dirty_tracker_name(s->m->vm->tracker));
+		json_array_add_object_element(first, page);
+	}
+	json_object_set_array_member(o, "first", first);
 	return o;
 }
 
@@ -108,16 +131,16 @@ static JsonObject *tracking_object(struct source *s)
 	json_object_set_string_member(o, "backend", dirty_tracker_name(t));
 	json_object_set_string_member(o, "mode", dirty_tracker_mode(t));
 	set_int(o, "syncs", b.syncs - a->syncs);
-	json_object_set_double_member(o, "sync-ms", STAT_GET(s->ram_stats.sync_ns) / 1e6);
+	set_int(o, "sync-ns", STAT_GET(s->ram_stats.sync_ns));
 	set_int(o, "clear-calls", b.clear_calls - a->clear_calls);
-	json_object_set_double_member(o, "clear-ms", (b.clear_ns - a->clear_ns) / 1e6);
-	json_object_set_double_member(o, "clear-max-ms", b.clear_max_ns / 1e6);
-	/* While a clear or reset holds the MMU lock, vCPUs that fault wait for it. */
-	json_object_set_double_member(o, "guest-stall-ms",
-				      (b.clear_ns - a->clear_ns + b.reset_ns - a->reset_ns +
-				       b.ring_full_ns - a->ring_full_ns) /
-					      1e6);
+	set_int(o, "clear-ns", b.clear_ns - a->clear_ns);
+	set_int(o, "clear-max-ns", b.clear_max_ns);
+	set_int(o, "pages-reported", b.pages_reported - a->pages_reported);
 	set_int(o, "ring-full-exits", b.ring_full_exits - a->ring_full_exits);
+	/* While a clear or reset holds the MMU lock, vCPUs that fault wait for it. */
+	set_int(o, "guest-stall-ns",
+		b.clear_ns - a->clear_ns + b.reset_ns - a->reset_ns + b.ring_full_ns -
+			a->ring_full_ns);
 	return o;
 }
 
@@ -148,11 +171,9 @@ static void add_progress(JsonObject *o, struct source *s, enum migration_status 
 		json_object_set_object_member(o, "xbzrle-cache", xbzrle_object(s));
 	if (pct)
 		set_int(o, "cpu-throttle-percentage", pct);
-	json_object_set_object_member(o, "convergence", convergence_object(s));
-	json_object_set_object_member(o, "predicted-downtime", downtime_object(&s->conv.predicted));
-	if (completed)
-		json_object_set_object_member(o, "actual-downtime", downtime_object(&s->actual));
-	json_object_set_object_member(o, "tracking", tracking_object(s));
+	add_convergence(o, s);
+	json_object_set_object_member(o, "x-downtime", downtime_object(s, completed));
+	json_object_set_object_member(o, "x-tracking", tracking_object(s));
 }
 
 static void add_blockers(JsonObject *o, struct migration *m)
@@ -196,5 +217,7 @@ JsonObject *migration_query(struct migration *m)
 	if (m->source && status != STATUS_SETUP && status != STATUS_NONE &&
 	    status != STATUS_FAILED && status != STATUS_CANCELLED)
 		add_progress(o, m->source, status);
+	if (m->source && __atomic_load_n(&m->source->verify.done, __ATOMIC_ACQUIRE))
+		json_object_set_object_member(o, "x-verify", verify_object(m->source));
 	return o;
 }

@@ -166,6 +166,9 @@ static void describe_difference(struct source *s, struct hasher *h,
 			}
 		}
 	}
+	s->verify.mismatches = count;
+	g_strlcpy(s->verify.block, b->ram->id, sizeof(s->verify.block));
+	s->verify.offset = first << DIRTY_PAGE_BITS;
 	error_set(err,
 		  "verification failed: %" PRIu64 " page%s of RAM block '%s' differ%s, first at "
 		  "offset 0x%" PRIx64 ", last sent in pass %u of %" PRIu64
@@ -205,17 +208,20 @@ static const struct block_hash *find_hash(struct source *s, const char *id)
 	return NULL;
 }
 
-int source_verify(struct source *s, GError **err)
+static int compare(struct source *s, struct hasher *h, GError **err)
 {
 	guint n = s->ram.blocks->len;
 	g_autofree u64 *ours = g_new(u64, MAX(n, 1));
-	struct hasher *h = hasher_create();
 	int ret = ask(s, CMD_OWN_VERIFY, NULL, 0, err);
 
 	/* Both sides hash at the same time. */
-	for (guint i = 0; i < n && !ret; i++)
-		ours[i] =
-			hash_block(h, g_array_index(s->ram.blocks, struct ram_source_block, i).ram);
+	for (guint i = 0; i < n && !ret; i++) {
+		const struct ram_source_block *b =
+			&g_array_index(s->ram.blocks, struct ram_source_block, i);
+
+		ours[i] = hash_block(h, b->ram);
+		s->verify.pages += b->npages;
+	}
 	if (!ret)
 		ret = wait_answer(s, err);
 	for (guint i = 0; i < n && !ret; i++) {
@@ -226,6 +232,18 @@ int source_verify(struct source *s, GError **err)
 		if (!theirs || theirs->npages != b->npages || theirs->hash != ours[i])
 			ret = locate(s, h, b, err);
 	}
+	return ret;
+}
+
+int source_verify(struct source *s, GError **err)
+{
+	struct hasher *h = hasher_create();
+	s64 start = monotonic_ns();
+	int ret = compare(s, h, err);
+
 	hasher_destroy(h);
+	s->verify.ns = monotonic_ns() - start;
+	if (!ret || ret == -EILSEQ)
+		__atomic_store_n(&s->verify.done, true, __ATOMIC_RELEASE);
 	return ret;
 }

@@ -224,8 +224,6 @@ static void print_downtime(struct hmp_call *call, const struct qapi_migration_do
 	print_cause(call, "last sync", d->has_last_sync, d->last_sync);
 	print_cause(call, "ram", d->has_ram, d->ram);
 	print_cause(call, "device state", d->has_device_state, d->device_state);
-	print_cause(call, "block", d->has_block, d->block);
-	print_cause(call, "handover", d->has_handover, d->handover);
 	print_cause(call, "resume", d->has_resume, d->resume);
 	print_cause(call, "total", d->has_total, d->total);
 }

@@ -126,13 +126,8 @@ void migration_del_blocker(struct migration *m, const char *reason);
 /* ---- statistics ---- */
 
 /*
- * migration_query() - "query-migrate" as QEMU 11.1 answers it, plus own members:
- *   convergence      { verdict, eta-ms?, pass, dirty-bytes-rate, bandwidth }
- *   predicted-downtime { total-ms, last-sync-ms, ram-ms, device-ms, resume-ms }
- *   actual-downtime  the same members, once completed (resume-ms: the receiver's own figure)
- *   tracking         { backend, mode, syncs, sync-ms, clear-calls, clear-ms, clear-max-ms,
- *                      guest-stall-ms, ring-full-exits }
- * Verdicts: "starting", "converging", "will not converge", "converged".
+ * migration_query() - "query-migrate": what qapi/migration.json calls MigrationInfo.
+ *
  * Return: a new object.
  */
 JsonObject *migration_query(struct migration *m);

@@ -29,7 +29,7 @@ class Outrun(FunctionalTest):
         self.assertGreater(info['ram']['dirty-sync-count'], 1)
         self.assertNotIn('cpu-throttle-percentage', info)
         if self.is_tidemark():
-            self.assertEqual(info['x-verdict'], 'diverging')
+            self.assertEqual(info['x-verdict'], 'will-not-converge')
         self.assertAlmostEqual(a.write_rate() / before, 1, delta=0.1)
         a.qmp.cmd('migrate_cancel')
         migration.wait(a, ('cancelled',), 2)

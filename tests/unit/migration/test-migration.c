@@ -738,18 +738,17 @@ static void test_divergence(void)
 	vm_start(a->vm);
 	fake_vm_write(a, 1024, 0);
 	start(a, uri);
-	for (unsigned i = 0; i < 200 && strcmp(verdict, "will not converge"); i++) {
+	for (unsigned i = 0; i < 200 && strcmp(verdict, "will-not-converge"); i++) {
 		g_autoptr(JsonObject) o = NULL;
-		JsonObject *c;
 
 		pump_ms(10);
 		o = migration_query(a->m);
-		c = json_object_has_member(o, "convergence")
-			    ? json_object_get_object_member(o, "convergence")
-			    : NULL;
-		verdict = g_intern_string(c ? json_object_get_string_member(c, "verdict") : "");
+		verdict = g_intern_string(
+			json_object_get_string_member_with_default(o, "x-verdict", ""));
+		if (g_str_equal(verdict, "will-not-converge"))
+			g_assert_false(json_object_has_member(o, "x-eta-ms"));
 	}
-	g_assert_cmpstr(verdict, ==, "will not converge");
+	g_assert_cmpstr(verdict, ==, "will-not-converge");
 	g_assert_cmpstr(migration_status(a->m), ==, "active");
 	/* More bandwidth takes effect at once. */
 	fake_vm_param(a, "max-bandwidth", 0);
@@ -759,6 +758,118 @@ static void test_divergence(void)
 	g_assert_true(fake_vm_equal(a, b));
 	fake_vm_destroy(a);
 	fake_vm_destroy(b);
+}
+
+static void test_auto_converge(void)
+{
+	struct fake_vm *a = fake_vm_create(&plain_spec), *b = fake_vm_create(&plain_spec);
+	g_autofree char *uri = fake_vm_listen(b);
+	s64 highest = 0;
+
+	fake_vm_fill(a, 2048, 15);
+	fake_vm_cap(a, "auto-converge", true);
+	fake_vm_param(a, "max-bandwidth", 20 * MiB);
+	fake_vm_param(a, "downtime-limit", 0);
+	fake_vm_param(a, "cpu-throttle-initial", 5);
+	fake_vm_param(a, "cpu-throttle-increment", 25);
+	fake_vm_param(a, "max-cpu-throttle", 95);
+	vm_start(a->vm);
+	fake_vm_write(a, 1024, 0);
+	start(a, uri);
+	for (unsigned i = 0; i < 1000 && highest < 30; i++) {
+		pump_ms(5);
+		highest = MAX(highest, query_int(a, NULL, "cpu-throttle-percentage"));
+	}
+	g_assert_cmpint(highest, ==, 30);
+	migration_cancel(a->m);
+	pump_until(a, "cancelled");
+	g_assert_cmpint(query_int(a, NULL, "cpu-throttle-percentage"), ==, -1);
+	fake_vm_destroy(a);
+	fake_vm_destroy(b);
+}
+
+/* The causes add up to the downtime. */
+static void test_downtime_adds_up(void)
+{
+	struct fake_vm *a = fake_vm_create(&plain_spec), *b = fake_vm_create(&plain_spec);
+	g_autofree char *uri = fake_vm_listen(b);
+	s64 sum = 0, total;
+	static const char *const parts[] = { "stop", "last-sync", "ram", "device-state", "resume" };
+
+	fake_vm_fill(a, 2048, 16);
+	vm_start(a->vm);
+	fake_vm_write(a, 300, 100);
+	start(a, uri);
+	pump_until(a, "completed");
+	pump_incoming(b, "completed");
+	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
+		g_assert_cmpint(query_int(a, "x-downtime", parts[i]), >=, 0);
+		sum += query_int(a, "x-downtime", parts[i]);
+	}
+	total = query_int(a, "x-downtime", "total");
+	g_assert_cmpint(total, >, 0);
+	g_assert_cmpint(ABS(sum - total), <=, total / 20 + NS_PER_MS);
+	g_assert_cmpint(total / NS_PER_MS, ==, query_int(a, NULL, "downtime"));
+	fake_vm_destroy(a);
+	fake_vm_destroy(b);
+}
+
+/* ---- dirty rate ---- */
+
+static int calc_rate(struct fake_vm *v, const char *json, GError **err)
+{
+	g_autoptr(JsonNode) node = json_from_string(json, NULL);
+
+	return migration_calc_dirty_rate(v->m, json_node_get_object(node), err);
+}
+
+static s64 wait_rate(struct fake_vm *v)
+{
+	for (;;) {
+		g_autoptr(JsonObject) o = migration_query_dirty_rate(v->m, "millisecond");
+
+		if (g_str_equal(json_object_get_string_member(o, "status"), "measured"))
+			return json_object_get_int_member(o, "dirty-rate");
+		pump_ms(5);
+	}
+}
+
+static void test_dirty_rate(void)
+{
+	struct fake_vm *a = fake_vm_create(&plain_spec);
+	GError *err = NULL;
+	s64 rate;
+
+	expect_refusal(calc_rate(a, "{'calc-time': 0}", &err), &err, "out of range");
+	expect_refusal(calc_rate(a, "{'calc-time': 61}", &err), &err, "out of range");
+	expect_refusal(calc_rate(a, "{'calc-time': 1, 'mode': 'dirty-ring'}", &err), &err,
+		       "dirty-ring-size=N");
+	expect_refusal(calc_rate(a, "{'calc-time': 1, 'sample-pages': 5}", &err), &err,
+		       "128 to 16384");
+	fake_vm_fill(a, 2048, 17);
+	vm_start(a->vm);
+	fake_vm_write(a, 512, 0);
+	/* 512 pages, each written many times: 2 MiB in 0.2 s. */
+	g_assert_cmpint(calc_rate(a,
+				  "{'calc-time': 200, 'calc-time-unit': 'millisecond', "
+				  "'mode': 'dirty-bitmap'}",
+				  &err),
+			==, 0);
+	expect_refusal(calc_rate(a, "{'calc-time': 1}", &err), &err, "running already");
+	rate = wait_rate(a);
+	g_assert_cmpint(rate, >=, 5);
+	g_assert_cmpint(rate, <=, 10);
+	g_assert_false(a->log.active);
+	/* A quarter of 8 MiB in 0.2 s, from 128 samples of 2048 pages. */
+	g_assert_cmpint(calc_rate(a,
+				  "{'calc-time': 200, 'calc-time-unit': 'millisecond', "
+				  "'sample-pages': 16384}",
+				  &err),
+			==, 0);
+	rate = wait_rate(a);
+	g_assert_cmpint(rate, >=, 4);
+	g_assert_cmpint(rate, <=, 20);
+	fake_vm_destroy(a);
 }
 
 int main(int argc, char **argv)
@@ -795,5 +906,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/tracking/verify-finds-loss", test_verify_finds_loss);
 	g_test_add_func("/stats/sane", test_stats_are_sane);
 	g_test_add_func("/stats/divergence", test_divergence);
+	g_test_add_func("/stats/auto-converge", test_auto_converge);
+	g_test_add_func("/stats/downtime-adds-up", test_downtime_adds_up);
+	g_test_add_func("/stats/dirty-rate", test_dirty_rate);
 	return g_test_run();
 }
