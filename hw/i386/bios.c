@@ -176,6 +176,8 @@ int microvm_bios_boot(struct microvm *vm, GError **err)
 			      .low_ram_end = vm->low_ram.size };
 	int ret = add_memory_map(vm, err);
 
+	if (!ret && microvm_has_acpi(vm))
+		ret = microvm_offer_acpi(vm, err);
 	if (!ret && vm->m.opt.kernel)
 		ret = x86_boot_open(&b, err) ?: offer_kernel(vm, &b, err);
 	x86_boot_finish(&b);

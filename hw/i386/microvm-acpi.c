@@ -8,10 +8,9 @@
 
 #include <assert.h>
 
-#define RSDP_BYTES 36
-#define ALIGNMENT  64
+#define ALIGNMENT 64
 
-enum { FADT_FLAGS_AT = 112, FADT_BYTES = 276, FADT_DSDT_AT = 40, FADT_X_DSDT_AT = 140 };
+enum { FADT_FLAGS_AT = 112, FADT_BYTES = 276 };
 enum { FADT_RESET_REGISTER = 1 << 10, FADT_HW_REDUCED = 1 << 20 };
 enum { BOOT_NO_VGA = 1 << 2, BOOT_NO_CMOS_RTC = 1 << 5 };
 enum { MADT_LOCAL_APIC = 0, MADT_IOAPIC = 1, MADT_OVERRIDE = 2, MADT_LOCAL_NMI = 4 };
@@ -230,15 +229,15 @@ static GBytes *build_xsdt(const u64 *tables, unsigned n)
 static void put_rsdp(u8 *p, u64 xsdt)
 {
 	u64 le = GUINT64_TO_LE(xsdt);
-	u32 len = GUINT32_TO_LE(RSDP_BYTES);
+	u32 len = GUINT32_TO_LE(ACPI_RSDP_BYTES);
 
 	memcpy(p, "RSD PTR ", 8);
 	memcpy(p + 9, "TIDEMK", 6);
 	p[15] = 2; /* revision */
 	memcpy(p + 20, &len, sizeof(len));
-	memcpy(p + 24, &le, sizeof(le));
-	p[8] = acpi_checksum(p, 20);
-	p[32] = acpi_checksum(p, RSDP_BYTES);
+	memcpy(p + RSDP_XSDT_AT, &le, sizeof(le));
+	p[RSDP_CHECKSUM_AT] = acpi_checksum(p, RSDP_BYTES_1);
+	p[RSDP_CHECKSUM_2_AT] = acpi_checksum(p, ACPI_RSDP_BYTES);
 }
 
 /* Append a table and free it. Return: its guest address. */
@@ -255,16 +254,21 @@ static u64 place(GByteArray *area, u64 base, GBytes *table)
 	return at;
 }
 
-GBytes *microvm_acpi_tables(struct microvm *vm, u64 base)
+GBytes *microvm_acpi_tables(struct microvm *vm, u64 base, struct acpi_layout *layout)
 {
 	GByteArray *area = g_byte_array_new();
 	u64 tables[2], dsdt, xsdt;
 
-	acpi_zero(area, RSDP_BYTES);
+	acpi_zero(area, ACPI_RSDP_BYTES);
 	dsdt = place(area, base, build_dsdt(vm));
 	tables[0] = place(area, base, build_fadt(vm, dsdt));
 	tables[1] = place(area, base, build_madt(vm));
 	xsdt = place(area, base, build_xsdt(tables, ARRAY_SIZE(tables)));
 	put_rsdp(area->data, xsdt);
+	if (layout)
+		*layout = (struct acpi_layout){ .fadt = tables[0] - base,
+						.fadt_bytes = FADT_BYTES,
+						.xsdt = xsdt - base,
+						.xsdt_bytes = area->len - (xsdt - base) };
 	return g_byte_array_free_to_bytes(area);
 }

@@ -312,7 +312,7 @@ static int add_tables(struct microvm *vm, GError **err)
 		tables = microvm_mp_table(vm, MP_TABLE);
 		return machine_add_blob(&vm->m, "MP table", MP_TABLE, tables, err);
 	}
-	tables = microvm_acpi_tables(vm, ACPI_AREA);
+	tables = microvm_acpi_tables(vm, ACPI_AREA, NULL);
 	g_assert(g_bytes_get_size(tables) <= ACPI_AREA_END - ACPI_AREA);
 	return machine_add_blob(&vm->m, "ACPI tables", ACPI_AREA, tables, err);
 }

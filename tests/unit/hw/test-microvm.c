@@ -525,6 +525,135 @@ static void test_bios(void)
 	free_machine(m);
 }
 
+/* ---- what firmware is offered ---- */
+
+static void read_selector(struct machine *m, u16 key, void *buf, size_t len)
+{
+	address_space_st(m->vm->io, 0x510, key, 2);
+	for (size_t i = 0; i < len; i++)
+		((u8 *)buf)[i] = address_space_ld(m->vm->io, 0x511, 1, NULL);
+}
+
+static u8 *read_file(struct machine *m, const char *name, size_t *len)
+{
+	struct {
+		u32 count;
+		struct {
+			u32 size;
+			u16 select, reserved;
+			char name[56];
+		} files[16];
+	} dir;
+
+	read_selector(m, 0x19, &dir, sizeof(dir));
+	for (u32 i = 0; i < GUINT32_FROM_BE(dir.count); i++) {
+		if (!strcmp(dir.files[i].name, name)) {
+			u8 *buf = g_malloc(*len = GUINT32_FROM_BE(dir.files[i].size));
+
+			read_selector(m, GUINT16_FROM_BE(dir.files[i].select), buf, *len);
+			return buf;
+		}
+	}
+	g_assert_not_reached();
+}
+
+/* Do what firmware does with the loader's commands; files lie at @tables_at and wherever. */
+static void run_loader(const u8 *script, size_t len, u8 *tables, u8 *rsdp, u64 tables_at)
+{
+	for (const u8 *c = script; c < script + len; c += 128) {
+		u8 *file = strcmp((const char *)c + 4, "etc/acpi/rsdp") ? tables : rsdp;
+		u32 cmd, at, start, n;
+		u64 v = 0;
+
+		memcpy(&cmd, c, 4);
+		if (cmd == 2) {
+			memcpy(&at, c + 116, 4);
+			memcpy(&v, file + at, c[120]);
+			v += tables_at;
+			memcpy(file + at, &v, c[120]);
+		} else if (cmd == 3) {
+			memcpy(&at, c + 60, 4);
+			memcpy(&start, c + 64, 4);
+			memcpy(&n, c + 68, 4);
+			file[at] += acpi_checksum(file + start, n);
+		} else {
+			g_assert_cmpuint(cmd, ==, 1);
+		}
+	}
+}
+
+static u64 le(const u8 *p, unsigned size)
+{
+	u64 v = 0;
+
+	memcpy(&v, p, size);
+	return v;
+}
+
+static void test_firmware_acpi(void)
+{
+	const u64 at = 0x7fe0000;
+	struct machine *m = new_machine("acpi=on");
+	static u8 image[64 * KiB];
+	size_t tables_len, rsdp_len, script_len;
+	g_autofree u8 *tables = NULL, *rsdp = NULL, *script = NULL;
+	const u8 *xsdt, *fadt;
+
+	m->opt.bios = file_with("bios", image, sizeof(image));
+	g_assert_null(start(m));
+	tables = read_file(m, "etc/acpi/tables", &tables_len);
+	rsdp = read_file(m, "etc/acpi/rsdp", &rsdp_len);
+	script = read_file(m, "etc/table-loader", &script_len);
+	g_assert_cmpuint(script_len % 128, ==, 0);
+	run_loader(script, script_len, tables, rsdp, at);
+
+	g_assert_cmpuint(rsdp_len, ==, 36);
+	g_assert_cmpuint(acpi_checksum(rsdp, 20), ==, 0);
+	g_assert_cmpuint(acpi_checksum(rsdp, 36), ==, 0);
+	xsdt = tables + (le(rsdp + 24, 8) - at);
+	g_assert_cmpmem(xsdt, 4, "XSDT", 4);
+	g_assert_cmpuint(acpi_checksum(xsdt, le(xsdt + 4, 4)), ==, 0);
+	fadt = tables + (le(xsdt + 36, 8) - at);
+	g_assert_cmpmem(fadt, 4, "FACP", 4);
+	g_assert_cmpuint(acpi_checksum(fadt, 276), ==, 0);
+	g_assert_cmpmem(tables + (le(fadt + 140, 8) - at), 4, "DSDT", 4);
+	g_assert_cmphex(le(fadt + 40, 4), ==, le(fadt + 140, 8));
+	free_machine(m);
+}
+
+static void test_firmware_kernel(void)
+{
+	struct machine *m = new_machine("acpi=on");
+	static u8 image[64 * KiB];
+	size_t map_len;
+	g_autofree u8 *map = NULL;
+	u8 setup[SETUP_BYTES], code[4];
+	char text[8];
+	u32 n;
+
+	m->opt.bios = file_with("bios", image, sizeof(image));
+	m->opt.kernel = bzimage(0x20f, 1);
+	m->opt.initrd = file_with("initrd", "ramdisk!", 8);
+	m->opt.append = g_strdup("hello");
+	g_assert_null(start(m));
+	read_selector(m, 0x17, &n, 4);
+	g_assert_cmpuint(n, ==, SETUP_BYTES);
+	read_selector(m, 0x18, setup, SETUP_BYTES);
+	g_assert_cmphex(le(setup + 0x210, 1), ==, 0xb0);
+	g_assert_cmphex(le(setup + 0x218, 4), ==, 0x7fff000);
+	g_assert_cmphex(le(setup + 0x228, 4), ==, 0x20000);
+	read_selector(m, 0x08, &n, 4);
+	g_assert_cmpuint(n, ==, CODE_BYTES);
+	read_selector(m, 0x11, code, 4);
+	g_assert_cmphex(code[3], ==, 0x5a);
+	read_selector(m, 0x15, text, 6);
+	g_assert_cmpstr(text, ==, "hello");
+	map = read_file(m, "etc/e820", &map_len);
+	g_assert_cmpuint(map_len, ==, 4 * 20);
+	g_assert_cmphex(env_of(m)->eip, ==, 0xfff0);
+	free_machine(m);
+}
+
 int main(int argc, char **argv)
 {
 	int ret;
@@ -544,6 +673,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/microvm/transports-fill", test_transports_fill);
 	g_test_add_func("/microvm/power-button", test_power_button);
 	g_test_add_func("/microvm/bios", test_bios);
+	g_test_add_func("/microvm/firmware-acpi", test_firmware_acpi);
+	g_test_add_func("/microvm/firmware-kernel", test_firmware_kernel);
 	ret = g_test_run();
 	for (const char *const *f = (const char *const[]){ "bzImage", "kernel.elf", "initrd",
 							   "text", "bios", "dsdt.aml", NULL };
