@@ -84,6 +84,7 @@ struct char_stream {
 	/* The open file description may be shared with other processes (stdio, an fd set), so it
 	 * must not be made non-blocking: ask before each write, and write little. */
 	bool ask_first;
+	bool ended;     /* end of file without a hangup(): nothing more to read */
 	bool keep_open; /* char_stream_stop() does not close */
 	GSource *in, *out, *hup, *rest_later;
 	int in_cond; /* what @in waits for */

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,11 +22,22 @@ void char_stream_init(struct char_stream *s, struct chardev *c)
 	*s = (struct char_stream){ .c = c, .in_fd = -1, .out_fd = -1 };
 }
 
+/* write(2) to a pipe without a reader is to fail, not to end the process. */
+static void ignore_sigpipe(void)
+{
+	struct sigaction now;
+
+	if (!sigaction(SIGPIPE, NULL, &now) && now.sa_handler == SIG_DFL)
+		signal(SIGPIPE, SIG_IGN);
+}
+
 void char_stream_start(struct char_stream *s, int in_fd, int out_fd)
 {
+	ignore_sigpipe();
 	g_mutex_lock(&s->c->lock);
 	s->in_fd = in_fd;
 	s->out_fd = out_fd;
+	s->ended = false;
 	s->queue = g_byte_array_new();
 	s->rest = g_byte_array_new();
 	g_mutex_unlock(&s->c->lock);
@@ -319,6 +331,7 @@ static gboolean in_ready(gint fd, GIOCondition cond, gpointer opaque)
 		return G_SOURCE_CONTINUE;
 	if (n <= 0) {
 		source_drop(&s->in);
+		s->ended = true;
 		if (s->hangup)
 			s->hangup(s);
 		return G_SOURCE_REMOVE;
@@ -332,6 +345,8 @@ void char_stream_update_input(struct char_stream *s)
 	bool want;
 	int cond;
 
+	if (s->ended)
+		return;
 	want = s->in_fd >= 0 && chardev_room(s->c);
 	/* The rest goes first, but not to a device that may be in the middle of something. */
 	if (want && s->rest->len) {

@@ -65,7 +65,7 @@ static inline void recorder_free(struct recorder *r)
 	g_free(r);
 }
 
-/* Runs the main loop until @cond; fails after three seconds. */
+/* Runs the main loop until @cond; fails after ten seconds. */
 static inline gboolean tick(gpointer unused)
 {
 	return G_SOURCE_CONTINUE;
@@ -73,7 +73,7 @@ static inline gboolean tick(gpointer unused)
 
 #define pump_until(cond)                                                                           \
 	do {                                                                                       \
-		s64 end_ = g_get_monotonic_time() + 3 * G_USEC_PER_SEC;                            \
+		s64 end_ = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;                           \
 		guint id_ = g_timeout_add(2, tick, NULL);                                          \
 		while (!(cond) && g_get_monotonic_time() < end_)                                   \
 			main_loop_iterate(true);                                                   \

@@ -143,7 +143,7 @@ static void test_suspend(void)
 	g_assert_true(WIFSTOPPED(status));
 	g_assert_cmpuint(lflag(&t) & (ICANON | ECHO), ==, ICANON | ECHO);
 	kill(t.pid, SIGCONT);
-	for (int i = 0; i < 1000 && lflag(&t) & ICANON; i++)
+	for (int i = 0; i < 10000 && lflag(&t) & ICANON; i++)
 		g_usleep(1000);
 	g_assert_cmpuint(lflag(&t) & (ICANON | ECHO), ==, 0);
 	type(&t, "xq");

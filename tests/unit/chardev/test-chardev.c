@@ -178,6 +178,27 @@ static void test_pipe_backpressure(void)
 	chardev_remove(c);
 }
 
+/* "| head" took what it wanted: the emulator goes on. */
+static void test_reader_gone(void)
+{
+	g_autofree char *opts = NULL;
+	struct chardev *c;
+	struct recorder *r;
+	int p[2];
+
+	g_assert_cmpint(pipe(p), ==, 0);
+	opts = g_strdup_printf("fd,fd=%d", p[1]);
+	c = make_ok("p", opts);
+	r = recorder_new(c, 0);
+	close(p[0]);
+	chardev_write(r->fe, "a", 1);
+	pump();
+	chardev_write(r->fe, "b", 1);
+	pump();
+	recorder_free(r);
+	chardev_remove(c);
+}
+
 static void test_ringbuf(void)
 {
 	g_autoptr(GError) err = NULL;
@@ -470,6 +491,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/chardev/file", test_file);
 	g_test_add_func("/chardev/file-fdset", test_file_fdset);
 	g_test_add_func("/chardev/pipe-backpressure", test_pipe_backpressure);
+	g_test_add_func("/chardev/reader-gone", test_reader_gone);
 	g_test_add_func("/chardev/ringbuf", test_ringbuf);
 	g_test_add_func("/chardev/mux-focus", test_mux_focus);
 	g_test_add_func("/chardev/mux-commands", test_mux_commands);
