@@ -129,7 +129,7 @@ static inline gboolean tick(gpointer unused)
 
 #define pump_until(cond)                                                                           \
 	do {                                                                                       \
-		s64 end_ = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;                            \
+		s64 end_ = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;                           \
 		guint id_ = g_timeout_add(2, tick, NULL);                                          \
 		while (!(cond) && g_get_monotonic_time() < end_)                                   \
 			main_loop_iterate(true);                                                   \
