@@ -1,12 +1,19 @@
 /*
- * monitor/version.h - what we say we are: QEMU's version that we are compatible with, and our own.
+ * monitor/version.h - what query-version answers.
  */
 #ifndef MONITOR_VERSION_H
 #define MONITOR_VERSION_H
 
-#define QMP_COMPAT_VERSION "11.1.3"
+#include <glib.h>
+
+#include "util/version.h"
+
+#define QMP_COMPAT_VERSION                                                                         \
+	G_STRINGIFY(COMPAT_MAJOR) "." G_STRINGIFY(COMPAT_MINOR) "." G_STRINGIFY(COMPAT_MICRO)
 #define QMP_VERSION_JSON                                                                           \
-	"{\"qemu\": {\"micro\": 3, \"minor\": 1, \"major\": 11}, "                                 \
-	"\"package\": \"tidemark " TIDEMARK_VERSION "\"}"
+	"{\"qemu\": {\"micro\": " G_STRINGIFY(COMPAT_MICRO) ", \"minor\": " G_STRINGIFY(           \
+		COMPAT_MINOR) ", \"major\": " G_STRINGIFY(COMPAT_MAJOR) "}, \"package\": "         \
+									"\"" TIDEMARK_PACKAGE      \
+									"\"}"
 
 #endif

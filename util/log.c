@@ -85,7 +85,7 @@ void log_write(enum log_category c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(to, fmt, ap);
 	va_end(ap);
-	if (fmt[0] && fmt[strlen(fmt) - 1] != '\n')
+	if (!g_str_has_suffix(fmt, "\n"))
 		fputc('\n', to);
 	fflush(to);
 	g_mutex_unlock(&log_lock);

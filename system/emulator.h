@@ -1,0 +1,93 @@
+/*
+ * system/emulator.h - the process: one machine, its monitors, and what they need of each other.
+ */
+#ifndef SYSTEM_EMULATOR_H
+#define SYSTEM_EMULATOR_H
+
+#include "accel/accel.h"
+#include "config.h"
+#include "hw/machine.h"
+
+struct migration;
+struct monitor_server;
+struct objects;
+struct qapi_event_sink;
+struct qtest_server;
+
+/* What one emulator binary is built for. */
+struct target_desc {
+	const struct hw_target *hw;
+	const struct accel_ops *const *accels; /* NULL-terminated; best first */
+	char *(*cpu_help)(void);               /* text of -cpu help */
+};
+
+extern const struct target_desc target_desc; /* system/target-NAME.c */
+
+enum action_panic { PANIC_PAUSE, PANIC_SHUTDOWN, PANIC_EXIT_FAILURE, PANIC_NONE };
+
+struct emulator {
+	struct config *cfg;
+	struct vm *vm;
+	struct machine *machine;
+	struct machine_host host;
+	struct monitor_server *monitors;
+	struct qapi_event_sink *events;
+	struct state_registry *registry;
+	struct migration *migration;
+	struct objects *objects;
+	struct qtest_server *qtest;
+
+	bool reboot_exits;    /* -no-reboot, -action reboot=shutdown */
+	bool shutdown_pauses; /* -no-shutdown, -action shutdown=pause */
+	enum action_panic on_panic;
+	bool autostart; /* run when set up, or when an incoming migration is complete */
+	int exit_code;
+};
+
+/* emulator_of() - the process that a machine belongs to; for QMP handlers. */
+static inline struct emulator *emulator_of(struct machine *m)
+{
+	return m->host->opaque;
+}
+
+/*
+ * emulator_setup() - create everything that the configuration asks for.
+ *
+ * Return: 0; 1 if a help text was printed and the program should end with status 0; -errno with
+ * @err. emulator_teardown() must be called in each case.
+ * Context: main thread, machine lock held.
+ */
+int emulator_setup(struct emulator *e, GError **err);
+
+/* emulator_start() - run the guest, or begin to wait for an incoming migration. */
+int emulator_start(struct emulator *e, GError **err);
+
+/*
+ * emulator_activate() - take the disks' locks before the guest runs here (again).
+ *
+ * After a migration has completed the source's guest may still be started, by somebody who knows
+ * that the destination does not run. Return: 0 or -errno with @err.
+ */
+int emulator_activate(struct emulator *e, GError **err);
+
+/* emulator_teardown() - stop and free everything, in reverse. */
+void emulator_teardown(struct emulator *e);
+
+/* run.c: what happens on shutdown, reset, power button, signals. */
+extern const struct vm_owner emulator_vm_owner;
+void emulator_handle_signals(struct emulator *e);
+void emulator_reset(struct emulator *e, enum shutdown_cause cause);
+/* emulator_set_action() - -action and set-action; NULL leaves a setting alone. */
+int emulator_set_action(struct emulator *e, const char *reboot, const char *shutdown,
+			const char *panic, GError **err);
+
+/* setup-machine.c: parts of emulator_setup(). */
+int setup_machine(struct emulator *e, GError **err);
+int setup_machine_devices(struct emulator *e, GError **err);
+
+/* setup-host.c: character devices, monitors, disks, networks. */
+int setup_chardevs(struct emulator *e, GError **err);
+int setup_monitors(struct emulator *e, GError **err);
+int setup_backends(struct emulator *e, GError **err);
+
+#endif

@@ -1,0 +1,111 @@
+/* system/incoming.c - the machine's migration object and its callbacks. */
+#include "incoming.h"
+
+#include <stdio.h>
+
+#include "migration/migration.h"
+#include "net/net.h"
+#include "qapi/gen/migration.h"
+#include "util/keyval.h"
+#include "util/main-loop.h"
+#include "util/timer.h"
+
+static void send_status(void *opaque, const char *status)
+{
+	struct emulator *e = opaque;
+	struct qapi_migration_event data;
+
+	if (qapi_migration_status_parse(status, &data.status))
+		qapi_event_send_migration(e->events, &data);
+}
+
+static void send_pass(void *opaque, u64 pass)
+{
+	struct emulator *e = opaque;
+	struct qapi_migration_pass_event data = { .pass = (s64)pass };
+
+	qapi_event_send_migration_pass(e->events, &data);
+}
+
+static void incoming_failed(void *opaque, const GError *error, bool exit)
+{
+	struct emulator *e = opaque;
+
+	fprintf(stderr, "%s: incoming migration failed: %s\n", g_get_prgname(), error->message);
+	if (exit) {
+		e->exit_code = 1;
+		main_loop_quit();
+	}
+}
+
+/* Announcements go out in rounds, with growing pauses, until switches have learnt the new port. */
+static struct announce {
+	struct timer timer;
+	unsigned rounds, delay_ms, max_ms, step_ms;
+} announcer;
+
+static void announce_round(void *opaque)
+{
+	struct announce *a = opaque;
+
+	net_announce_self();
+	if (--a->rounds) {
+		a->delay_ms = MIN(a->delay_ms + a->step_ms, a->max_ms);
+		timer_mod(&a->timer, clock_ns(CLOCK_TYPE_REALTIME) + a->delay_ms * NS_PER_MS);
+	}
+}
+
+void announce_start(unsigned initial_ms, unsigned max_ms, unsigned rounds, unsigned step_ms)
+{
+	if (!rounds)
+		return;
+	if (announcer.timer.fn)
+		timer_del(&announcer.timer);
+	timer_init(&announcer.timer, CLOCK_TYPE_REALTIME, announce_round, &announcer);
+	announcer.rounds = rounds;
+	announcer.delay_ms = initial_ms;
+	announcer.max_ms = max_ms;
+	announcer.step_ms = step_ms;
+	announce_round(&announcer);
+}
+
+static void announce(void *opaque, unsigned initial_ms, unsigned max_ms, unsigned rounds,
+		     unsigned step_ms)
+{
+	announce_start(initial_ms, max_ms, rounds, step_ms);
+}
+
+int setup_migration(struct emulator *e, GError **err)
+{
+	struct migration_machine mm = {
+		.name = e->machine->type->name,
+		.uuid = e->machine->opt.has_uuid ? e->machine->opt.uuid : NULL,
+	};
+	struct migration_callbacks cb = { send_status, send_pass, incoming_failed, announce, e };
+	GPtrArray *globals = e->cfg->globals;
+
+	e->migration = migration_create(e->vm, e->registry, &mm, &cb);
+	for (guint i = 0; i < globals->len; i++) {
+		struct config_item *item = g_ptr_array_index(globals, i);
+
+		if (!strcmp(keyval_str(item->opts, "driver"), "migration") &&
+		    migration_set_global(e->migration, keyval_str(item->opts, "property"),
+					 keyval_str(item->opts, "value"), err))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+void teardown_migration(struct emulator *e)
+{
+	if (announcer.timer.fn)
+		timer_del(&announcer.timer);
+	if (e->migration)
+		migration_destroy(e->migration);
+	e->migration = NULL;
+}
+
+int start_incoming(struct emulator *e, GError **err)
+{
+	return migration_incoming_prepare(e->migration, e->cfg->incoming, e->autostart, err);
+}

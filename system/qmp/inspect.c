@@ -1,0 +1,51 @@
+/* system/qmp/inspect.c - texts about the inside of the machine. */
+#include "qapi/gen/inspect.h"
+
+#include "accel/accel.h"
+#include "hw/device.h"
+#include "hw/machine.h"
+#include "memory/address-space.h"
+#include "util/error.h"
+
+static struct qapi_human_readable_text *text_result(char *text)
+{
+	struct qapi_human_readable_text *r = g_new0(struct qapi_human_readable_text, 1);
+
+	r->human_readable_text = text;
+	return r;
+}
+
+struct qapi_human_readable_text *
+qmp_x_query_mtree(struct machine *m, const struct qapi_x_query_mtree_args *args, GError **err)
+{
+	g_autofree char *memory = address_space_describe(m->vm->memory);
+	g_autofree char *io = m->vm->io ? address_space_describe(m->vm->io) : g_strdup("");
+
+	return text_result(g_strconcat(memory, io, NULL));
+}
+
+struct qapi_human_readable_text *qmp_x_query_qtree(struct machine *m, GError **err)
+{
+	return text_result(device_tree_text(m));
+}
+
+struct qapi_human_readable_text *qmp_x_query_ramblock(struct machine *m, GError **err)
+{
+	GString *s =
+		g_string_new("              Block Name    PSize              Used             Total"
+			     "  RO  Shared  Migratable\n");
+	struct ram_list *ram = m->vm->ram;
+
+	for (guint i = 0; i < ram->blocks->len; i++) {
+		const struct ramblock *b = g_ptr_array_index(ram->blocks, i);
+
+		g_string_append_printf(s,
+				       "%24s %5" PRIu64 " KiB  0x%014" PRIx64 "  0x%014" PRIx64
+				       "  %s  %s     %s\n",
+				       b->id, b->page_size / KiB, b->used_size, b->max_size,
+				       b->flags & RAM_READONLY ? "ro" : "rw",
+				       b->flags & RAM_SHARED ? "yes" : "no ",
+				       b->flags & RAM_MIGRATABLE ? "yes" : "no");
+	}
+	return text_result(g_string_free(s, FALSE));
+}

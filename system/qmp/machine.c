@@ -1,0 +1,91 @@
+/* system/qmp/machine.c - commands about the machine, its types and its accelerator. */
+#include "qapi/gen/machine.h"
+
+#include "accel/accel.h"
+#include "hw/machine.h"
+#include "hw/property.h"
+#include "system/emulator.h"
+#include "util/error.h"
+
+#include <unistd.h>
+
+struct qapi_target_info *qmp_query_target(struct machine *m, GError **err)
+{
+	struct qapi_target_info *info = g_new0(struct qapi_target_info, 1);
+
+	qapi_sys_emu_target_parse(target_desc.hw->name, &info->arch);
+	return info;
+}
+
+static bool has_prop(const struct machine_type *t, const char *name)
+{
+	for (const struct property *p = t->props; p && p->name; p++)
+		if (!strcmp(p->name, name))
+			return true;
+	return false;
+}
+
+GPtrArray *qmp_query_machines(struct machine *m, const struct qapi_query_machines_args *args,
+			      GError **err)
+{
+	GPtrArray *list = qapi_machine_info_list_new();
+
+	for (const struct machine_type *const *t = target_desc.hw->machines; *t; t++) {
+		struct qapi_machine_info *info = g_new0(struct qapi_machine_info, 1);
+		const char *def = target_desc.hw->default_machine;
+
+		info->name = g_strdup((*t)->name);
+		info->alias = g_strdup((*t)->alias);
+		info->has_is_default = def && (!strcmp(def, (*t)->name) ||
+					       ((*t)->alias && !strcmp(def, (*t)->alias)));
+		info->is_default = info->has_is_default;
+		info->cpu_max = (*t)->max_cpus;
+		info->acpi = has_prop(*t, "acpi");
+		info->default_ram_id = g_strdup((*t)->default_ram_id);
+		g_ptr_array_add(list, info);
+	}
+	return list;
+}
+
+struct qapi_current_machine_params *qmp_query_current_machine(struct machine *m, GError **err)
+{
+	/* No machine here can be suspended. */
+	return g_new0(struct qapi_current_machine_params, 1);
+}
+
+static bool accel_present(const char *name)
+{
+	for (const struct accel_ops *const *a = target_desc.accels; *a; a++)
+		if (!strcmp((*a)->name, name))
+			return strcmp(name, "kvm") || !access("/dev/kvm", R_OK | W_OK);
+	return false;
+}
+
+struct qapi_kvm_info *qmp_query_kvm(struct machine *m, GError **err)
+{
+	struct qapi_kvm_info *info = g_new0(struct qapi_kvm_info, 1);
+
+	info->present = accel_present("kvm");
+	info->enabled = !strcmp(m->vm->accel->ops->name, "kvm");
+	return info;
+}
+
+struct qapi_accelerator_info *qmp_query_accelerators(struct machine *m, GError **err)
+{
+	struct qapi_accelerator_info *info = g_new0(struct qapi_accelerator_info, 1);
+
+	qapi_accelerator_parse(m->vm->accel->ops->name, &info->enabled);
+	info->present = g_array_new(FALSE, FALSE, sizeof(enum qapi_accelerator));
+	for (const struct accel_ops *const *a = target_desc.accels; *a; a++) {
+		enum qapi_accelerator v;
+
+		if (accel_present((*a)->name) && qapi_accelerator_parse((*a)->name, &v))
+			g_array_append_val(info->present, v);
+	}
+	return info;
+}
+
+GPtrArray *qmp_query_iothreads(struct machine *m, GError **err)
+{
+	return qapi_io_thread_info_list_new(); /* devices are served by the main thread */
+}

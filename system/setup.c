@@ -1,0 +1,245 @@
+/* system/setup.c - creating the machine and everything around it, and taking it down. */
+#include "emulator.h"
+
+#include <stdio.h>
+
+#include "accel/vcpu.h"
+#include "accel-help.h"
+#include "block/block.h"
+#include "daemon.h"
+#include "help.h"
+#include "incoming.h"
+#include "migration/migration.h"
+#include "monitor/monitor.h"
+#include "net/net.h"
+#include "objects.h"
+#include "qapi/gen/qom.h"
+#include "qapi/gen/run-state.h"
+#include "chardev/char.h"
+#include "qtest.h"
+#include "sandbox.h"
+#include "util/error.h"
+#include "util/keyval.h"
+#include "util/log.h"
+
+static struct chardev *find_chardev(void *opaque, const char *id)
+{
+	return chardev_find(id);
+}
+
+static struct net_client *find_netdev(void *opaque, const char *id)
+{
+	return net_find(id);
+}
+
+static struct block_backend *find_drive(void *opaque, const char *id)
+{
+	return block_find(id);
+}
+
+static void *find_object(void *opaque, const char *id, const char *type)
+{
+	return objects_find(((struct emulator *)opaque)->objects, id, type);
+}
+
+static void device_deleted(void *opaque, const char *id, const char *path)
+{
+	struct emulator *e = opaque;
+	struct qapi_device_deleted_event data = { .device = (char *)id, .path = (char *)path };
+
+	qapi_event_send_device_deleted(e->events, &data);
+}
+
+/* Help that needs the target's tables but no machine. Return 1 if it was printed. */
+static int print_help(struct emulator *e, GError **err)
+{
+	const struct hw_target *hw = target_desc.hw;
+	struct config *c = e->cfg;
+	const char *type = keyval_str(c->machine, "type");
+
+	if (type && (!strcmp(type, "help") || !strcmp(type, "?"))) {
+		help_print(machine_types_help(hw));
+		return 1;
+	}
+	if (c->cpu && (!strcmp(c->cpu, "help") || !strcmp(c->cpu, "?"))) {
+		help_print(target_desc.cpu_help());
+		return 1;
+	}
+	for (guint i = 0; i < c->accels->len; i++) {
+		struct config_item *item = g_ptr_array_index(c->accels, i);
+
+		if (item->opts && keyval_wants_help(item->opts)) {
+			help_print(accels_help(keyval_str(item->opts, "accel")));
+			return 1;
+		}
+	}
+	for (guint i = 0; i < c->devices->len; i++) {
+		struct config_item *item = g_ptr_array_index(c->devices, i);
+		const char *driver = keyval_str(item->opts, "driver");
+
+		if (driver && (!strcmp(driver, "help") || !strcmp(driver, "?"))) {
+			help_print(device_types_help(hw));
+			return 1;
+		}
+		if (driver && (json_object_has_member(item->opts, "help") ||
+			       json_object_has_member(item->opts, "?"))) {
+			char *text = device_type_help(hw, driver, err);
+
+			if (!text)
+				return -EINVAL;
+			help_print(text);
+			return 1;
+		}
+	}
+	for (guint i = 0; i < c->objects->len; i++) {
+		struct config_item *item = g_ptr_array_index(c->objects, i);
+
+		if (keyval_wants_help(item->opts)) {
+			help_print(objects_help());
+			return 1;
+		}
+	}
+	if (type && (json_object_has_member(c->machine, "help") ||
+		     json_object_has_member(c->machine, "?"))) {
+		const struct machine_type *t = machine_type_find(hw, type);
+
+		if (t) {
+			help_print(machine_type_help(t));
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static const struct machine_type *choose_type(struct emulator *e, GError **err)
+{
+	const char *name = keyval_str(e->cfg->machine, "type");
+	const struct machine_type *t;
+
+	if (!name)
+		name = target_desc.hw->default_machine;
+	if (!name) {
+		error_set(err, "no machine given: use -machine NAME (-machine help lists them)");
+		return NULL;
+	}
+	t = machine_type_find(target_desc.hw, name);
+	if (!t)
+		error_set(err,
+			  "unsupported machine type '%s': use -machine help to list the "
+			  "supported ones",
+			  name);
+	return t;
+}
+
+static int setup_objects(struct emulator *e, GError **err)
+{
+	for (guint i = 0; i < e->cfg->objects->len; i++) {
+		struct config_item *item = g_ptr_array_index(e->cfg->objects, i);
+
+		if (objects_add(e->objects, item->opts, err)) {
+			g_prefix_error(err, "-object %s: ", item->text);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int setup_actions(struct emulator *e, GError **err)
+{
+	struct config *c = e->cfg;
+
+	e->reboot_exits = c->no_reboot;
+	e->shutdown_pauses = c->no_shutdown;
+	if (!c->action)
+		return 0;
+	g_autofree char *reboot = keyval_take_str(c->action, "reboot");
+	g_autofree char *shutdown = keyval_take_str(c->action, "shutdown");
+	g_autofree char *panic = keyval_take_str(c->action, "panic");
+
+	if (emulator_set_action(e, reboot, shutdown, panic, err))
+		return -EINVAL;
+	return keyval_reject_rest(c->action, "-action", err);
+}
+
+int emulator_setup(struct emulator *e, GError **err)
+{
+	const struct machine_type *type;
+	struct vm_owner owner = emulator_vm_owner;
+	int ret = print_help(e, err);
+
+	if (ret)
+		return ret;
+	type = choose_type(e, err);
+	if (!type)
+		return -EINVAL;
+	e->host = (struct machine_host){
+		.chardev = find_chardev,
+		.netdev = find_netdev,
+		.drive = find_drive,
+		.object = find_object,
+		.device_deleted = device_deleted,
+		.opaque = e,
+	};
+	owner.opaque = e;
+	e->autostart = !e->cfg->stopped;
+	e->on_panic = PANIC_SHUTDOWN;
+	e->objects = objects_create();
+	e->vm = vm_create(type->has_io, &owner);
+	e->registry = state_registry_create();
+	e->machine = machine_create(target_desc.hw, type, e->vm, e->registry, &e->host);
+	e->monitors = monitor_server_create(e->machine, &qapi_interface);
+	e->events = monitor_server_sink(e->monitors);
+	if (setup_actions(e, err) || setup_chardevs(e, err) || setup_objects(e, err) ||
+	    setup_monitors(e, err))
+		return -EINVAL;
+	ret = setup_backends(e, err);
+	if (ret)
+		return ret;
+	if (setup_machine(e, err) || setup_machine_devices(e, err) || setup_migration(e, err))
+		return -EINVAL;
+	if (e->cfg->qtest) {
+		e->qtest = qtest_create(e->machine, e->cfg->qtest, e->cfg->qtest_log, err);
+		if (!e->qtest)
+			return -EINVAL;
+	}
+	if (machine_reset(e->machine, err))
+		return -EINVAL;
+	if ((e->cfg->pidfile && pidfile_write(e->cfg->pidfile, err)) ||
+	    process_confine(e->cfg, err) ||
+	    (e->cfg->sandbox && sandbox_enter(e->cfg->sandbox, err)))
+		return -EINVAL;
+	return 0;
+}
+
+int emulator_activate(struct emulator *e, GError **err)
+{
+	return block_activate_all(err);
+}
+
+int emulator_start(struct emulator *e, GError **err)
+{
+	if (e->cfg->incoming)
+		return start_incoming(e, err);
+	if (e->autostart && strcmp(e->machine->type->name, "none"))
+		vm_start(e->vm);
+	return 0;
+}
+
+void emulator_teardown(struct emulator *e)
+{
+	if (!e->vm)
+		return;
+	if (e->vm->accel)
+		vm_stop(e->vm, RUN_STATE_SHUTDOWN);
+	teardown_migration(e);
+	if (e->qtest)
+		qtest_destroy(e->qtest);
+	block_flush_all();
+	machine_destroy(e->machine);
+	net_cleanup();
+	monitor_server_destroy(e->monitors);
+	vm_destroy(e->vm);
+	state_registry_destroy(e->registry);
+	objects_destroy(e->objects);
+	pidfile_remove();
+}
