@@ -8,17 +8,20 @@ bool tcg_code_in_page(u64 phys)
 	return false;
 }
 
-void tcg_code_written(struct tcg_cpu *cpu, u64 phys, unsigned size)
+void tcg_code_written(u64 phys, unsigned size)
 {
 }
 
 bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
 {
-	return cpu->use_jit = false;
+	cpu->use_jit = false;
+	work_add_cpu(cpu);
+	return false;
 }
 
 void tcg_cpu_unregister(struct tcg_cpu *cpu)
 {
+	work_remove_cpu(cpu);
 }
 
 void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key)

@@ -15,6 +15,6 @@ bool tcg_code_in_page(u64 phys);
  *
  * Regions that overlap the store are discarded before this returns.
  */
-void tcg_code_written(struct tcg_cpu *cpu, u64 phys, unsigned size);
+void tcg_code_written(u64 phys, unsigned size);
 
 #endif

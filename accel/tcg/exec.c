@@ -34,24 +34,39 @@ static void run_interpreted(struct tcg_cpu *cpu)
 		cpu->ops->step(cpu);
 }
 
+static void enter_code(struct tcg_cpu *cpu)
+{
+	__atomic_store_n(&cpu->in_code, 1, __ATOMIC_SEQ_CST);
+	if (cpu->use_jit)
+		region_enter(cpu);
+	if (__atomic_load_n(&cpu->work_pending, __ATOMIC_SEQ_CST))
+		work_run(cpu);
+}
+
+static void leave_code(struct tcg_cpu *cpu)
+{
+	__atomic_store_n(&cpu->in_code, 0, __ATOMIC_SEQ_CST);
+	if (cpu->use_jit)
+		region_leave(cpu);
+	work_left_code(cpu);
+}
+
 void tcg_run(struct tcg_cpu *cpu)
 {
 	bool raised = _setjmp(cpu->unwind);
 
 	for (;;) {
 		if (raised || exit_requested(cpu)) {
-			if (cpu->use_jit)
-				region_leave(cpu);
+			leave_code(cpu);
 			if (!cpu->ops->service(cpu, raised))
 				return;
 			raised = false;
 			continue;
 		}
-		if (cpu->use_jit) {
-			region_enter(cpu);
+		enter_code(cpu);
+		if (cpu->use_jit)
 			run_translated(cpu);
-		} else {
+		else
 			run_interpreted(cpu);
-		}
 	}
 }

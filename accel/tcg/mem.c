@@ -92,7 +92,7 @@ static u8 *store_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
 	if (!tcg_code_in_page(page.phys))
 		e->tag &= ~(u64)(e->tag == TLB_EMPTY ? 0 : TLB_CODE);
 	else
-		tcg_code_written(cpu, page.phys | (va & ~TCG_PAGE_MASK), size);
+		tcg_code_written(page.phys | (va & ~TCG_PAGE_MASK), size);
 	return page.host + (va & ~TCG_PAGE_MASK);
 }
 
@@ -229,4 +229,16 @@ void tcg_slow_store32(struct tcg_cpu *cpu, u64 va, u64 val)
 void tcg_slow_store64(struct tcg_cpu *cpu, u64 va, u64 val)
 {
 	tcg_store_slow(cpu, va, val, 8);
+}
+
+void tcg_invalidate(u64 phys, u64 size)
+{
+	while (size) {
+		u64 chunk = MIN(size, TCG_PAGE_SIZE - (phys & ~TCG_PAGE_MASK));
+
+		if (tcg_code_in_page(phys & TCG_PAGE_MASK))
+			tcg_code_written(phys, chunk);
+		phys += chunk;
+		size -= chunk;
+	}
 }

@@ -10,6 +10,7 @@
 #include "accel/tcg/code.h"
 #include "accel/tcg/mem.h"
 #include "accel/tcg/region.h"
+#include "accel/tcg/work.h"
 
 #define CODE_SIZE    (64 * MiB)
 #define CODE_RESERVE (128 * KiB) /* more than any one region needs */
@@ -104,6 +105,7 @@ bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
 	cpu->next = all_cpus;
 	all_cpus = cpu;
 	g_mutex_unlock(&lock);
+	work_add_cpu(cpu);
 	return cpu->use_jit;
 }
 
@@ -117,6 +119,7 @@ void tcg_cpu_unregister(struct tcg_cpu *cpu)
 	if (*p)
 		*p = cpu->next;
 	g_mutex_unlock(&lock);
+	work_remove_cpu(cpu);
 }
 
 /* Bring a soft TLB that was not current up to date with what happened meanwhile. */
@@ -151,11 +154,12 @@ static void yield_to_flush_locked(struct tcg_cpu *cpu)
 		g_cond_wait(&flushed, &lock);
 	}
 	cpu->in_code = 1;
+	if (__atomic_load_n(&cpu->work_pending, __ATOMIC_SEQ_CST)) /* not in the next region */
+		cpu->exit_request = 1;
 }
 
 void region_enter(struct tcg_cpu *cpu)
 {
-	__atomic_store_n(&cpu->in_code, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&flush_wanted, __ATOMIC_SEQ_CST)) {
 		g_mutex_lock(&lock);
 		yield_to_flush_locked(cpu);
@@ -166,7 +170,6 @@ void region_enter(struct tcg_cpu *cpu)
 
 void region_leave(struct tcg_cpu *cpu)
 {
-	__atomic_store_n(&cpu->in_code, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&flush_wanted, __ATOMIC_SEQ_CST)) {
 		g_mutex_lock(&lock);
 		g_cond_broadcast(&idle);
@@ -193,7 +196,7 @@ static bool overlaps(const struct tcg_region *r, u64 phys, unsigned size)
 	return phys < r->phys + 4 * r->ninsns && r->phys < phys + size;
 }
 
-void tcg_code_written(struct tcg_cpu *cpu, u64 phys, unsigned size)
+void tcg_code_written(u64 phys, unsigned size)
 {
 	u64 base = phys & TCG_PAGE_MASK;
 	unsigned first = (phys & ~TCG_PAGE_MASK) / 64, last = (phys + size - 1 - base) / 64;
@@ -240,8 +243,10 @@ static void flush_all_locked(struct tcg_cpu *self)
 {
 	flush_wanted = 1;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	tcg_wait_begin(self);
 	while (others_in_code(self))
 		g_cond_wait(&idle, &lock);
+	tcg_wait_end(self);
 
 	for (unsigned i = 0; i < all_regions->len; i++) {
 		struct tcg_region *r = g_ptr_array_index(all_regions, i);

@@ -39,9 +39,16 @@ struct tcg_region {
  */
 const void *region_find(struct tcg_cpu *cpu);
 
-/* The vCPU begins or ends to run translated code; not to be held across waits. */
+/* The vCPU (with in_code set already) begins to run translated code, or has ended to (in_code is
+ * clear). */
 void region_enter(struct tcg_cpu *cpu);
 void region_leave(struct tcg_cpu *cpu);
+
+/* accel/tcg/work.c: list of CPUs; do what is pending; tell those who wait for this CPU. */
+void work_add_cpu(struct tcg_cpu *cpu);
+void work_remove_cpu(struct tcg_cpu *cpu);
+void work_run(struct tcg_cpu *cpu);
+void work_left_code(struct tcg_cpu *cpu);
 
 /* Chain the jump that host_enter() returned to the region at the current pc. */
 void region_chain(struct tcg_cpu *cpu, u64 site);

@@ -1,12 +1,14 @@
 /* target/arm/excp.c - exception entry and return in AArch64 state (Arm DDI 0487, D1.3). */
 #include "target/arm/excp.h"
 #include "target/arm/cpu-features.h"
+#include "target/arm/mmu.h"
 
 #define ESR_IL     (1u << 25)
 #define SCTLR_SPAN (1ull << 23)
 
 _Noreturn void arm_raise(struct arm_cpu *cpu, unsigned ec, u32 iss, u64 far)
 {
+	arm_mmu_end_unpriv(cpu);
 	cpu->excp.ec = ec;
 	cpu->excp.iss = iss;
 	cpu->excp.far = far;

@@ -10,6 +10,7 @@
 #define HCR_AMO (1ull << 5)
 #define HCR_IMO (1ull << 4)
 #define HCR_FMO (1ull << 3)
+#define HCR_FB  (1ull << 9)
 #define HCR_TWI (1ull << 13)
 #define HCR_TWE (1ull << 14)
 #define HCR_TSC (1ull << 19)

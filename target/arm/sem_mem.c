@@ -1,6 +1,7 @@
 /* target/arm/sem_mem.c - loads and stores of general and vector registers (Arm DDI 0487, C6.2, B2).
  */
 #include "accel/tcg/mem.h"
+#include "target/arm/mmu.h"
 #include "target/arm/sem.h"
 #include "target/arm/sem_mem.h"
 
@@ -43,21 +44,11 @@ void exec_LDST_u(struct arm_cpu *cpu, const struct a64_LDST_u *i)
 	load_store(cpu, cpu_xsp(cpu, i->rn) + ((u64)i->imm << i->size), i->size, i->opc, i->rt);
 }
 
-/* LDTR and STTR act with the rights of EL0. */
+/* LDTR and STTR act with the rights of EL0, unless PSTATE.UAO says otherwise. */
 static void begin_unpriv(struct arm_cpu *cpu)
 {
-	if (cpu->mmu_unpriv) {
-		cpu->mmu_saved = cpu->tcg.mmu;
-		cpu->tcg.mmu = cpu->mmu_unpriv;
-	}
-}
-
-void arm_end_unpriv(struct arm_cpu *cpu)
-{
-	if (cpu->mmu_saved) {
-		cpu->tcg.mmu = cpu->mmu_saved;
-		cpu->mmu_saved = NULL;
-	}
+	if (cpu->mmu && cpu_el(cpu) && !(cpu->pstate & PSTATE_UAO))
+		arm_mmu_begin_unpriv(cpu);
 }
 
 void exec_LDST_i(struct arm_cpu *cpu, const struct a64_LDST_i *i)
@@ -69,7 +60,7 @@ void exec_LDST_i(struct arm_cpu *cpu, const struct a64_LDST_i *i)
 		begin_unpriv(cpu);
 	load_store(cpu, va, i->size, i->opc, i->rt);
 	if (i->mode == 2)
-		arm_end_unpriv(cpu);
+		arm_mmu_end_unpriv(cpu);
 	if (i->mode & 1 && !(i->rt == i->rn && i->opc && i->rn != 31))
 		cpu_set_xsp(cpu, i->rn, base + i->imm);
 }

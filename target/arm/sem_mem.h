@@ -18,7 +18,4 @@ _Noreturn void arm_align_fault(struct arm_cpu *cpu, u64 va, bool write);
  */
 void check_ordered_align(struct arm_cpu *cpu, u64 va, unsigned size, bool write);
 
-/* Undo the change of view of an unprivileged access; also called when one raised. */
-void arm_end_unpriv(struct arm_cpu *cpu);
-
 #endif

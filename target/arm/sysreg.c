@@ -1,6 +1,7 @@
 /* target/arm/sysreg.c - system registers that are plain state of the CPU (Arm DDI 0487, D24.2). */
 #include "target/arm/sysreg.h"
 #include "target/arm/cpu-features.h"
+#include "target/arm/mmu.h"
 
 #define AT(field) offsetof(struct arm_cpu, field)
 #define PLAIN(op0, op1, crn, crm, op2, el, name, field)                                            \
@@ -26,9 +27,19 @@ static u64 *field_of(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 	return (u64 *)((char *)cpu + reg->offset);
 }
 
-/* Registers on which address translation depends. */
+/* Registers that select an address space. */
+static void write_table(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
+{
+	*field_of(cpu, reg) = val;
+	arm_state_changed(cpu);
+}
+
+/* Registers that change what translations mean. The architecture lets a TLB keep old ones until
+ * they are invalidated, but nothing is gained by that. */
 static void write_translation(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
+	if (*field_of(cpu, reg) != val && cpu->mmu)
+		arm_mmu_flush(cpu);
 	*field_of(cpu, reg) = val;
 	arm_state_changed(cpu);
 }
@@ -205,19 +216,19 @@ static const struct arm_sysreg builtin[] = {
 	HOOK(3, 0, 1, 0, 0, 1, "SCTLR_EL1", sctlr_el[1], write_translation),
 	HOOK(3, 4, 1, 0, 0, 2, "SCTLR_EL2", sctlr_el[2], write_translation),
 	HOOK(3, 6, 1, 0, 0, 3, "SCTLR_EL3", sctlr_el[3], write_translation),
-	HOOK(3, 0, 1, 0, 2, 1, "CPACR_EL1", cpacr_el1, write_translation),
+	HOOK(3, 0, 1, 0, 2, 1, "CPACR_EL1", cpacr_el1, write_table),
 	HOOK(3, 4, 1, 1, 0, 2, "HCR_EL2", hcr_el2, write_translation),
-	HOOK(3, 4, 1, 1, 2, 2, "CPTR_EL2", cptr_el2, write_translation),
+	HOOK(3, 4, 1, 1, 2, 2, "CPTR_EL2", cptr_el2, write_table),
 	HOOK(3, 6, 1, 1, 0, 3, "SCR_EL3", scr_el3, write_translation),
 	PLAIN(3, 4, 1, 1, 1, 2, "MDCR_EL2", mdcr_el2),
 	PLAIN(2, 0, 0, 2, 2, 1, "MDSCR_EL1", mdscr_el1),
-	HOOK(3, 0, 2, 0, 0, 1, "TTBR0_EL1", ttbr0_el[1], write_translation),
-	HOOK(3, 0, 2, 0, 1, 1, "TTBR1_EL1", ttbr1_el[1], write_translation),
+	HOOK(3, 0, 2, 0, 0, 1, "TTBR0_EL1", ttbr0_el[1], write_table),
+	HOOK(3, 0, 2, 0, 1, 1, "TTBR1_EL1", ttbr1_el[1], write_table),
 	HOOK(3, 0, 2, 0, 2, 1, "TCR_EL1", tcr_el[1], write_translation),
-	HOOK(3, 4, 2, 0, 0, 2, "TTBR0_EL2", ttbr0_el[2], write_translation),
-	HOOK(3, 4, 2, 0, 1, 2, "TTBR1_EL2", ttbr1_el[2], write_translation),
+	HOOK(3, 4, 2, 0, 0, 2, "TTBR0_EL2", ttbr0_el[2], write_table),
+	HOOK(3, 4, 2, 0, 1, 2, "TTBR1_EL2", ttbr1_el[2], write_table),
 	HOOK(3, 4, 2, 0, 2, 2, "TCR_EL2", tcr_el[2], write_translation),
-	HOOK(3, 4, 2, 1, 0, 2, "VTTBR_EL2", vttbr_el2, write_translation),
+	HOOK(3, 4, 2, 1, 0, 2, "VTTBR_EL2", vttbr_el2, write_table),
 	HOOK(3, 4, 2, 1, 2, 2, "VTCR_EL2", vtcr_el2, write_translation),
 	HOOK(3, 0, 10, 2, 0, 1, "MAIR_EL1", mair_el[1], write_translation),
 	HOOK(3, 4, 10, 2, 0, 2, "MAIR_EL2", mair_el[2], write_translation),

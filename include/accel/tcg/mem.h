@@ -68,6 +68,15 @@ void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va);
 void tcg_mmu_rearm(struct tcg_mmu *mmu);
 
 /*
+ * tcg_invalidate() - somebody other than a vCPU wrote memory: discard translations of it.
+ * @phys, @size: bytes.
+ *
+ * Context: any thread. Devices, loaders and incoming migration must call it for writes to memory
+ * that may hold code.
+ */
+void tcg_invalidate(u64 phys, u64 size);
+
+/*
  * tcg_load_slow() - load that missed the fast path.
  * @va:   any alignment; may cross a page.
  * @size: 1, 2, 4 or 8 bytes.

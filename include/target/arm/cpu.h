@@ -90,9 +90,9 @@ struct arm_cpu {
 	 * NULL where neither changes (tests). */
 	void (*state_changed)(struct arm_cpu *cpu);
 	struct arm_exception excp;
-	struct tcg_mmu *mmu_unpriv; /* for LDTR and its like; NULL: the same as tcg.mmu */
-	struct tcg_mmu *mmu_saved;  /* tcg.mmu while such an access runs, else NULL */
-	u64 id[8][8];               /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
+	struct tcg_mmu *mmu_saved; /* tcg.mmu while such an access runs, else NULL */
+	struct arm_mmu *mmu;       /* translation contexts, NULL without arm_mmu_create() */
+	u64 id[8][8];              /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
 };
 
 static inline struct arm_cpu *arm_cpu_of(struct tcg_cpu *cpu)

@@ -1,0 +1,46 @@
+/*
+ * target/arm/mmu-internal.h - translation contexts of one CPU.
+ */
+#ifndef TARGET_ARM_MMU_INTERNAL_H
+#define TARGET_ARM_MMU_INTERNAL_H
+
+#include "accel/tcg/mem.h"
+#include "target/arm/mmu.h"
+
+#define ARM_CONTEXTS 16
+#define BUS_CACHE    64
+
+/* Soft TLB of one address space and privilege. */
+struct arm_context {
+	struct tcg_mmu *tlb; /* NULL until first used */
+	u64 key;             /* context_key(), ~0 = free */
+	u64 used;            /* for least recently used */
+	/* Blocks of more than 4 KiB of which pages are cached: one address invalidates all. */
+	struct {
+		u64 start, size;
+	} blocks[8];
+	unsigned nblocks; /* more than the array holds: any address */
+};
+
+struct arm_mmu {
+	const struct arm_bus *bus;
+	struct arm_context contexts[ARM_CONTEXTS];
+	struct arm_context *current;
+	u64 clock;
+	/* Recent answers of bus->page for table walks. */
+	struct {
+		u64 phys; /* ~0 = none */
+		struct arm_bus_page page;
+	} cache[BUS_CACHE];
+};
+
+/* bus->page through a small cache. @phys: 4 KiB aligned. */
+void arm_bus_lookup(struct arm_cpu *cpu, u64 phys, struct arm_bus_page *page);
+
+/* Register TLB maintenance and address translation instructions. */
+void arm_tlbi_init(struct arm_cpu *cpu);
+
+/* Flush what matches; @va = ~0: all addresses; @asid < 0: all, @vmid < 0: all. */
+void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid, u64 va);
+
+#endif

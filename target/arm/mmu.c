@@ -1,0 +1,311 @@
+/*
+ * target/arm/mmu.c - translation contexts: a soft TLB for each address space and privilege.
+ *
+ * Switching between exception levels, PAN and address spaces selects another context and flushes
+ * nothing. Global translations are simply found again in each.
+ */
+#include "target/arm/mmu.h"
+#include "target/arm/excp.h"
+#include "target/arm/mmu-internal.h"
+#include "target/arm/sem.h"
+
+#define ISS_WNR      (1u << 6)
+#define ISS_S1PTW    (1u << 7)
+#define ISS_ISV      (1u << 24)
+#define FSC_EXTERNAL 0x10
+
+/* ---- contexts ---- */
+
+static unsigned asid_of(const struct arm_cpu *cpu, unsigned el)
+{
+	bool a1 = cpu->tcr_el[el] >> 22 & 1;
+
+	if (el == 3 || (el == 2 && !(cpu->hcr_el2 & HCR_E2H)))
+		return 0;
+	return (a1 ? cpu->ttbr1_el[el] : cpu->ttbr0_el[el]) >> 48;
+}
+
+static u64 context_key(const struct arm_cpu *cpu, const struct arm_regime *r)
+{
+	u64 vmid = r->el == 1 && cpu->has_el2 ? cpu->vttbr_el2 >> 48 : 0;
+
+	return (u64)asid_of(cpu, r->el) | vmid << 16 | (u64)r->el << 32 | (u64)r->user << 34 |
+	       (u64)r->pan << 35 | (u64)r->stage2 << 36;
+}
+
+static unsigned key_asid(u64 key)
+{
+	return key & 0xffff;
+}
+
+static unsigned key_vmid(u64 key)
+{
+	return key >> 16 & 0xffff;
+}
+
+static unsigned key_el(u64 key)
+{
+	return key >> 32 & 3;
+}
+
+static void flush_context(struct arm_context *c)
+{
+	if (c->tlb)
+		tcg_mmu_flush(c->tlb);
+	c->nblocks = 0;
+}
+
+/* The context for @key, replacing the one that was used longest ago. */
+static struct arm_context *context_for(struct arm_mmu *mmu, u64 key)
+{
+	struct arm_context *oldest = &mmu->contexts[0];
+
+	for (unsigned i = 0; i < ARM_CONTEXTS; i++) {
+		struct arm_context *c = &mmu->contexts[i];
+
+		if (c->key == key) {
+			c->used = ++mmu->clock;
+			return c;
+		}
+		if (c->used < oldest->used)
+			oldest = c;
+	}
+	if (oldest->tlb)
+		flush_context(oldest);
+	else
+		oldest->tlb = tcg_mmu_create();
+	oldest->key = key;
+	oldest->used = ++mmu->clock;
+	return oldest;
+}
+
+static void select_context(struct arm_cpu *cpu)
+{
+	struct arm_regime r = arm_regime_current(cpu, false);
+
+	cpu->mmu->current = context_for(cpu->mmu, context_key(cpu, &r));
+	tcg_select(&cpu->tcg, cpu->mmu->current->tlb, arm_state_key(cpu));
+}
+
+void arm_mmu_begin_unpriv(struct arm_cpu *cpu)
+{
+	struct arm_regime r = arm_regime_current(cpu, true);
+
+	cpu->mmu_saved = cpu->tcg.mmu;
+	cpu->mmu->current = context_for(cpu->mmu, context_key(cpu, &r));
+	tcg_select(&cpu->tcg, cpu->mmu->current->tlb, cpu->tcg.state_key);
+}
+
+void arm_mmu_end_unpriv(struct arm_cpu *cpu)
+{
+	if (cpu->mmu_saved) {
+		cpu->mmu_saved = NULL;
+		select_context(cpu);
+	}
+}
+
+void arm_mmu_flush(struct arm_cpu *cpu)
+{
+	for (unsigned i = 0; i < ARM_CONTEXTS; i++)
+		flush_context(&cpu->mmu->contexts[i]);
+	for (unsigned i = 0; i < BUS_CACHE; i++)
+		cpu->mmu->cache[i].phys = ~(u64)0;
+}
+
+void arm_mmu_rearm(struct arm_cpu *cpu)
+{
+	for (unsigned i = 0; i < ARM_CONTEXTS; i++)
+		if (cpu->mmu->contexts[i].tlb)
+			tcg_mmu_rearm(cpu->mmu->contexts[i].tlb);
+	for (unsigned i = 0; i < BUS_CACHE; i++)
+		cpu->mmu->cache[i].phys = ~(u64)0;
+}
+
+static bool in_block(const struct arm_context *c, u64 va)
+{
+	if (c->nblocks > ARRAY_SIZE(c->blocks))
+		return true;
+	for (unsigned i = 0; i < c->nblocks; i++)
+		if (va - c->blocks[i].start < c->blocks[i].size)
+			return true;
+	return false;
+}
+
+void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid, u64 va)
+{
+	for (unsigned i = 0; i < ARM_CONTEXTS; i++) {
+		struct arm_context *c = &cpu->mmu->contexts[i];
+
+		if (!c->tlb || key_el(c->key) != el || (vmid >= 0 && key_vmid(c->key) != vmid) ||
+		    (asid >= 0 && key_asid(c->key) != asid))
+			continue;
+		if (va == ~(u64)0 || in_block(c, va))
+			flush_context(c);
+		else
+			tcg_mmu_flush_page(c->tlb, va);
+	}
+}
+
+static void note_block(struct arm_context *c, u64 va, u64 size)
+{
+	u64 start = va & ~(size - 1);
+
+	if (size <= TCG_PAGE_SIZE || in_block(c, va))
+		return;
+	if (c->nblocks < ARRAY_SIZE(c->blocks)) {
+		c->blocks[c->nblocks].start = start;
+		c->blocks[c->nblocks].size = size;
+	}
+	c->nblocks++;
+}
+
+/* ---- accesses ---- */
+
+void arm_bus_lookup(struct arm_cpu *cpu, u64 phys, struct arm_bus_page *page)
+{
+	struct arm_mmu *mmu = cpu->mmu;
+	unsigned slot = (phys >> TCG_PAGE_BITS) % BUS_CACHE;
+
+	if (mmu->cache[slot].phys != phys) {
+		mmu->bus->page(mmu->bus->opaque, phys, &mmu->cache[slot].page);
+		mmu->cache[slot].phys = phys;
+	}
+	*page = mmu->cache[slot].page;
+}
+
+/* ISS[23:14] of a stage-2 data abort: size, sign, register of a simple load or store. */
+static u32 instruction_syndrome(struct arm_cpu *cpu)
+{
+	struct a64_insn insn;
+	unsigned size, opc;
+	u32 acqrel = 0;
+
+	a64_decode(tcg_fetch(&cpu->tcg, cpu_pc(cpu)), &insn);
+	switch (insn.op) {
+	case A64_LDST_u:
+	case A64_LDST_r:
+		size = insn.raw >> 30;
+		opc = insn.raw >> 22 & 3;
+		break;
+	case A64_LDST_i: /* not with writeback */
+		if (insn.args.LDST_i.mode & 1)
+			return 0;
+		size = insn.args.LDST_i.size;
+		opc = insn.args.LDST_i.opc;
+		break;
+	case A64_LDST_ord:
+		size = insn.args.LDST_ord.size;
+		opc = insn.args.LDST_ord.l;
+		acqrel = 1u << 14;
+		break;
+	default: return 0;
+	}
+	if (size == 3 && opc > 1)
+		return 0;
+	return ISS_ISV | size << 22 | (opc >= 2) << 21 | (insn.raw & 31) << 16 |
+	       (size == 3 || opc == 2) << 15 | acqrel;
+}
+
+static _Noreturn void raise_fault(struct arm_cpu *cpu, u64 va, enum tcg_access access,
+				  const struct arm_translation *t)
+{
+	u32 iss = t->fsc | (t->s1ptw ? ISS_S1PTW : 0);
+
+	arm_mmu_end_unpriv(cpu);
+	if (access == TCG_WRITE)
+		iss |= ISS_WNR;
+	if (t->stage2) {
+		cpu->excp.target_el = 2;
+		cpu->hpfar_el2 = (t->ipa & 0x0000fffffffff000) >> 8;
+		if (access != TCG_EXEC && !t->s1ptw)
+			iss |= instruction_syndrome(cpu);
+	}
+	arm_raise(cpu, access == TCG_EXEC ? EC_IABORT : EC_DABORT, iss, va);
+}
+
+void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned size,
+		  struct tcg_page *page)
+{
+	struct arm_cpu *cpu = arm_cpu_of(tcg);
+	struct arm_regime regime = arm_regime_current(cpu, cpu->mmu_saved != NULL);
+	struct arm_translation t;
+	struct arm_bus_page bus;
+
+	if (!arm_translate_address(cpu, &regime, va, access, &t))
+		raise_fault(cpu, va, access, &t);
+	if (t.device && access != TCG_EXEC && va & (size - 1) && size <= 8) {
+		t.fsc = 0x21; /* alignment */
+		t.stage2 = t.s1ptw = false;
+		raise_fault(cpu, va, access, &t);
+	}
+	if (access != TCG_EXEC)
+		note_block(cpu->mmu->current, va, t.size);
+	arm_bus_lookup(cpu, t.phys & TCG_PAGE_MASK, &bus);
+	*page = (struct tcg_page){
+		.phys = t.phys & TCG_PAGE_MASK,
+		.host = bus.host,
+		.readable = t.read,
+		.writable = t.write && bus.writable,
+		.track = bus.track,
+		.strict = t.device,
+	};
+	if (access == TCG_WRITE && bus.host && !bus.writable)
+		page->host = NULL; /* ROM: the machine decides what a store does */
+}
+
+static _Noreturn void external_abort(struct arm_cpu *cpu, u64 phys, bool write)
+{
+	arm_raise(cpu, EC_DABORT, FSC_EXTERNAL | (write ? ISS_WNR : 0), phys);
+}
+
+u64 arm_mmu_io_read(struct tcg_cpu *tcg, u64 phys, unsigned size)
+{
+	struct arm_cpu *cpu = arm_cpu_of(tcg);
+	const struct arm_bus *bus = cpu->mmu->bus;
+	u64 val = 0;
+
+	if (!bus->read(bus->opaque, phys, size, &val))
+		external_abort(cpu, phys, false);
+	return val;
+}
+
+void arm_mmu_io_write(struct tcg_cpu *tcg, u64 phys, u64 val, unsigned size)
+{
+	struct arm_cpu *cpu = arm_cpu_of(tcg);
+	const struct arm_bus *bus = cpu->mmu->bus;
+
+	if (!bus->write(bus->opaque, phys, size, val))
+		external_abort(cpu, phys, true);
+}
+
+void arm_mmu_first_store(struct tcg_cpu *tcg, const struct tcg_page *page)
+{
+	struct arm_mmu *mmu = arm_cpu_of(tcg)->mmu;
+	unsigned slot = (page->phys >> TCG_PAGE_BITS) % BUS_CACHE;
+
+	mmu->bus->dirty(mmu->bus->opaque, page->phys);
+	if (mmu->cache[slot].phys == page->phys) /* it need not be tracked any more */
+		mmu->cache[slot].phys = ~(u64)0;
+}
+
+void arm_mmu_create(struct arm_cpu *cpu, const struct arm_bus *bus)
+{
+	cpu->mmu = g_new0(struct arm_mmu, 1);
+	cpu->mmu->bus = bus;
+	for (unsigned i = 0; i < ARM_CONTEXTS; i++)
+		cpu->mmu->contexts[i].key = ~(u64)0;
+	arm_mmu_flush(cpu);
+	arm_tlbi_init(cpu);
+	cpu->state_changed = select_context;
+	select_context(cpu);
+}
+
+void arm_mmu_destroy(struct arm_cpu *cpu)
+{
+	for (unsigned i = 0; i < ARM_CONTEXTS; i++)
+		if (cpu->mmu->contexts[i].tlb)
+			tcg_mmu_destroy(cpu->mmu->contexts[i].tlb);
+	g_free(cpu->mmu);
+	cpu->mmu = NULL;
+	cpu->state_changed = NULL;
+}

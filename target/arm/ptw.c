@@ -1,0 +1,379 @@
+/*
+ * target/arm/ptw.c - translation table walks, stage 1 and 2 (Arm DDI 0487, D8.2 to D8.5).
+ *
+ * VMSAv8-64 with 4, 16 and 64 KiB granules and 48-bit addresses; hardware management of the access
+ * flag and of dirty state (FEAT_HAFDBS).
+ */
+#include "target/arm/excp.h"
+#include "target/arm/mmu-internal.h"
+
+#define SCTLR_M    (1ull << 0)
+#define SCTLR_WXN  (1ull << 19)
+#define ADDRESS_48 0x0000ffffffffffffull
+
+#define DESC_VALID    1u
+#define DESC_TABLE    2u
+#define DESC_AP_USER  (1ull << 6)
+#define DESC_AP_RO    (1ull << 7)
+#define DESC_S2AP_R   (1ull << 6)
+#define DESC_S2AP_W   (1ull << 7)
+#define DESC_AF       (1ull << 10)
+#define DESC_DBM      (1ull << 51)
+#define DESC_PXN      (1ull << 53)
+#define DESC_UXN      (1ull << 54)
+#define TABLE_PXN     (1ull << 59)
+#define TABLE_UXN     (1ull << 60)
+#define TABLE_NO_USER (1ull << 61)
+#define TABLE_RO      (1ull << 62)
+
+enum {
+	FSC_ADDRESS_SIZE = 0x00,
+	FSC_TRANSLATION = 0x04,
+	FSC_ACCESS_FLAG = 0x08,
+	FSC_PERMISSION = 0x0c,
+	FSC_EXTERNAL_WALK = 0x14
+};
+
+/* Parameters of one stage and address range. */
+struct walk {
+	u64 base; /* of the first table */
+	unsigned input_bits;
+	unsigned granule; /* log2 of its size */
+	int level;        /* to start at */
+	bool ha, hd;      /* hardware updates access flag, dirty state */
+	bool hpd;         /* hierarchical permissions are ignored */
+	bool stage2;
+};
+
+/* What the walk found. */
+struct leaf {
+	u64 desc;
+	u64 where;  /* physical address of the descriptor */
+	u64 tables; /* OR of the attributes of the tables passed */
+	u64 phys;
+	u64 size;
+	int level;
+};
+
+static bool fail(struct arm_translation *out, u8 kind, int level)
+{
+	out->fsc = kind | (level < 0 ? 0 : level);
+	return false;
+}
+
+static u64 *descriptor_host(struct arm_cpu *cpu, u64 phys)
+{
+	struct arm_bus_page page;
+
+	arm_bus_lookup(cpu, phys & TCG_PAGE_MASK, &page);
+	return page.host ? (u64 *)(page.host + (phys & ~TCG_PAGE_MASK)) : NULL;
+}
+
+static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access, bool walk,
+			   struct arm_translation *out);
+
+/* Read the descriptor at @at, which stage 2 still has to translate if @translate. */
+static bool read_descriptor(struct arm_cpu *cpu, u64 at, bool translate, int level,
+			    struct leaf *leaf, struct arm_translation *out)
+{
+	const u64 *host;
+
+	leaf->where = at;
+	if (translate) {
+		struct arm_translation second = { 0 };
+
+		if (!stage2_address(cpu, at, TCG_READ, true, &second)) {
+			*out = second;
+			return false;
+		}
+		leaf->where = second.phys;
+	}
+	host = descriptor_host(cpu, leaf->where);
+	if (!host)
+		return fail(out, FSC_EXTERNAL_WALK, level);
+	leaf->desc = __atomic_load_n(host, __ATOMIC_ACQUIRE);
+	return true;
+}
+
+static bool block_allowed(unsigned granule, int level)
+{
+	return level == 2 || (level == 1 && granule == 12);
+}
+
+static bool walk_tables(struct arm_cpu *cpu, const struct walk *w, bool translate, u64 va,
+			struct leaf *leaf, struct arm_translation *out)
+{
+	unsigned stride = w->granule - 3;
+	u64 base = w->base;
+
+	leaf->tables = 0;
+	for (int level = w->level;; level++) {
+		unsigned shift = w->granule + stride * (3 - level);
+		unsigned top = level == w->level ? w->input_bits : shift + stride;
+		u64 index = (va & (((u64)1 << top) - 1)) >> shift;
+		u64 size = (u64)1 << shift;
+
+		if (!read_descriptor(cpu, base + index * 8, translate, level, leaf, out))
+			return false;
+		if (!(leaf->desc & DESC_VALID))
+			return fail(out, FSC_TRANSLATION, level);
+		if (level == 3 ? !!(leaf->desc & DESC_TABLE)
+			       : !(leaf->desc & DESC_TABLE) && block_allowed(w->granule, level)) {
+			leaf->level = level;
+			leaf->size = size;
+			leaf->phys = (leaf->desc & ADDRESS_48 & ~(size - 1)) | (va & (size - 1));
+			return true;
+		}
+		if (level == 3 || !(leaf->desc & DESC_TABLE))
+			return fail(out, FSC_TRANSLATION, level);
+		leaf->tables |= leaf->desc;
+		base = leaf->desc & ADDRESS_48 & ~(((u64)1 << w->granule) - 1);
+	}
+}
+
+/* Replace the descriptor unless it changed meanwhile. Return: false to walk again. */
+static bool update(struct arm_cpu *cpu, struct leaf *leaf, u64 new)
+{
+	u64 *host = descriptor_host(cpu, leaf->where);
+	u64 old = leaf->desc;
+	struct arm_bus_page page;
+
+	arm_bus_lookup(cpu, leaf->where & TCG_PAGE_MASK, &page);
+	if (page.track)
+		cpu->mmu->bus->dirty(cpu->mmu->bus->opaque, leaf->where & TCG_PAGE_MASK);
+	leaf->desc = new;
+	return __atomic_compare_exchange_n(host, &old, new, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+static unsigned granule_of(unsigned field, bool upper)
+{
+	static const u8 lower_bits[] = { 12, 16, 14, 12 }, upper_bits[] = { 12, 14, 12, 16 };
+
+	return upper ? upper_bits[field] : lower_bits[field];
+}
+
+static int start_level(unsigned input_bits, unsigned granule)
+{
+	unsigned stride = granule - 3;
+
+	return 4 - (int)((input_bits - granule + stride - 1) / stride);
+}
+
+static bool has_two_ranges(const struct arm_cpu *cpu, unsigned el)
+{
+	return el == 1 || (el == 2 && cpu->hcr_el2 & HCR_E2H);
+}
+
+/* Choose the table for @va. Return: false if no table covers it. */
+static bool stage1_walk(const struct arm_cpu *cpu, unsigned el, u64 va, struct walk *w)
+{
+	u64 tcr = cpu->tcr_el[el];
+	bool two = has_two_ranges(cpu, el), high = two && va >> 55 & 1;
+	bool tbi = two ? tcr >> (37 + high) & 1 : tcr >> 20 & 1;
+	unsigned tsz = (high ? tcr >> 16 : tcr) & 0x3f;
+	u64 ttbr = high ? cpu->ttbr1_el[el] : cpu->ttbr0_el[el];
+	u64 rest;
+
+	tsz = CLAMP(tsz, 16, 39);
+	w->input_bits = 64 - tsz;
+	w->granule = granule_of((high ? tcr >> 30 : tcr >> 14) & 3, high);
+	w->level = start_level(w->input_bits, w->granule);
+	w->base = ttbr & ADDRESS_48 & ~1ull;
+	w->ha = tcr >> (two ? 39 : 21) & 1;
+	w->hd = tcr >> (two ? 40 : 22) & 1;
+	w->hpd = two ? tcr >> (41 + high) & 1 : tcr >> 24 & 1;
+	w->stage2 = false;
+	if (two && tcr >> (high ? 23 : 7) & 1) /* EPDn */
+		return false;
+	/* The bits above the input must all be as bit 55 says; TBI leaves out the top byte. */
+	rest = high ? ~va : va;
+	if (tbi)
+		rest &= ~(0xffull << 56);
+	return rest >> w->input_bits == 0;
+}
+
+/* Permissions of a stage-1 leaf, before stage 2 takes away from them. */
+static void stage1_permissions(const struct arm_cpu *cpu, const struct arm_regime *regime,
+			       const struct walk *w, const struct leaf *leaf,
+			       struct arm_translation *out)
+{
+	bool two = has_two_ranges(cpu, regime->el);
+	u64 tables = w->hpd ? 0 : leaf->tables;
+	bool user_ok = two && leaf->desc & DESC_AP_USER && !(tables & TABLE_NO_USER);
+	bool ro =
+		(leaf->desc & DESC_AP_RO && !(w->hd && leaf->desc & DESC_DBM)) || tables & TABLE_RO;
+	bool uxn = leaf->desc & DESC_UXN || tables & TABLE_UXN;
+	bool pxn = leaf->desc & DESC_PXN || tables & TABLE_PXN;
+
+	if (regime->user) {
+		out->read = user_ok;
+		out->write = user_ok && !ro;
+		out->exec = !uxn;
+	} else {
+		bool refused = regime->pan && user_ok;
+
+		out->read = !refused;
+		out->write = !ro && !refused;
+		out->exec = two ? !pxn && !(user_ok && !ro) : !uxn;
+	}
+	if (cpu->sctlr_el[regime->el] & SCTLR_WXN && !ro && (!regime->user || user_ok))
+		out->exec = false;
+}
+
+static bool allowed(const struct arm_translation *t, enum tcg_access access)
+{
+	return access == TCG_READ ? t->read : access == TCG_WRITE ? t->write : t->exec;
+}
+
+/* Set the access flag and, for a write, the dirty state. Return: false if the descriptor changed;
+ * with out->fsc set if the flag must be set by software. */
+static bool update_state(struct arm_cpu *cpu, const struct walk *w, struct leaf *leaf,
+			 enum tcg_access access, struct arm_translation *out)
+{
+	u64 new = leaf->desc;
+
+	if (!(new &DESC_AF)) {
+		if (!w->ha) {
+			fail(out, FSC_ACCESS_FLAG, leaf->level);
+			return false;
+		}
+		new |= DESC_AF;
+	}
+	if (w->hd && new &DESC_DBM && access == TCG_WRITE)
+		new = w->stage2 ? new | DESC_S2AP_W : new & ~DESC_AP_RO;
+	return new == leaf->desc || update(cpu, leaf, new);
+}
+
+/* A page that is writable but clean must fault at the first store, to be marked dirty. */
+static bool is_clean(const struct walk *w, const struct leaf *leaf)
+{
+	if (!(w->hd && leaf->desc & DESC_DBM))
+		return false;
+	return w->stage2 ? !(leaf->desc & DESC_S2AP_W) : !!(leaf->desc & DESC_AP_RO);
+}
+
+static void stage2_walk(const struct arm_cpu *cpu, struct walk *w)
+{
+	u64 vtcr = cpu->vtcr_el2;
+	unsigned sl0 = vtcr >> 6 & 3;
+
+	w->input_bits = 64 - CLAMP(vtcr & 0x3f, 16, 39);
+	w->granule = granule_of(vtcr >> 14 & 3, false);
+	w->level = w->granule == 12 ? 2 - (int)sl0 : 3 - (int)sl0;
+	w->base = cpu->vttbr_el2 & ADDRESS_48 & ~1ull;
+	w->ha = vtcr >> 21 & 1;
+	w->hd = vtcr >> 22 & 1;
+	w->hpd = true;
+	w->stage2 = true;
+}
+
+static bool stage2_fault(struct arm_translation *out, u64 ipa, bool walk)
+{
+	out->stage2 = true;
+	out->s1ptw = walk;
+	out->ipa = ipa;
+	return false;
+}
+
+static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access, bool walk,
+			   struct arm_translation *out)
+{
+	struct walk w;
+	struct leaf leaf;
+
+	stage2_walk(cpu, &w);
+	do {
+		out->fsc = 0;
+		if (ipa >> w.input_bits || w.level < 0) {
+			fail(out, FSC_TRANSLATION, 0);
+			return stage2_fault(out, ipa, walk);
+		}
+		if (!walk_tables(cpu, &w, false, ipa, &leaf, out))
+			return stage2_fault(out, ipa, walk);
+		out->read = leaf.desc & DESC_S2AP_R;
+		out->write = leaf.desc & DESC_S2AP_W || (w.hd && leaf.desc & DESC_DBM);
+		out->exec = !(leaf.desc & DESC_UXN); /* XN[1]; XN[0] needs FEAT_XNX */
+		out->device = !(leaf.desc >> 4 & 3);
+		if (leaf.desc & DESC_AF && !allowed(out, access)) {
+			fail(out, FSC_PERMISSION, leaf.level);
+			return stage2_fault(out, ipa, walk);
+		}
+	} while (!update_state(cpu, &w, &leaf, access, out) && !out->fsc);
+	if (out->fsc)
+		return stage2_fault(out, ipa, walk);
+	if (access != TCG_WRITE && is_clean(&w, &leaf))
+		out->write = false;
+	out->phys = leaf.phys;
+	out->size = leaf.size;
+	return true;
+}
+
+static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime, u64 va,
+			   enum tcg_access access, struct arm_translation *out)
+{
+	struct walk w;
+	struct leaf leaf;
+
+	if (!(cpu->sctlr_el[regime->el] & SCTLR_M)) {
+		*out = (struct arm_translation){ .phys = va & ADDRESS_48,
+						 .size = TCG_PAGE_SIZE,
+						 .read = true,
+						 .write = true,
+						 .exec = true };
+		return va >> 48 ? fail(out, FSC_ADDRESS_SIZE, 0) : true;
+	}
+	do {
+		*out = (struct arm_translation){ 0 };
+		if (!stage1_walk(cpu, regime->el, va, &w))
+			return fail(out, FSC_TRANSLATION, 0);
+		if (!walk_tables(cpu, &w, regime->stage2, va, &leaf, out))
+			return false;
+		stage1_permissions(cpu, regime, &w, &leaf, out);
+		if (leaf.desc & DESC_AF && !allowed(out, access))
+			return fail(out, FSC_PERMISSION, leaf.level);
+	} while (!update_state(cpu, &w, &leaf, access, out) && !out->fsc);
+	if (out->fsc)
+		return false;
+	if (access != TCG_WRITE && is_clean(&w, &leaf))
+		out->write = false;
+	out->device = !(cpu->mair_el[regime->el] >> (8 * (leaf.desc >> 2 & 7)) & 0xf0);
+	out->phys = leaf.phys;
+	out->size = leaf.size;
+	return true;
+}
+
+bool arm_translate_address(struct arm_cpu *cpu, const struct arm_regime *regime, u64 va,
+			   enum tcg_access access, struct arm_translation *out)
+{
+	struct arm_translation second = { 0 };
+
+	if (!stage1_address(cpu, regime, va, access, out))
+		return false;
+	if (!regime->stage2 || regime->only_stage1)
+		return true;
+	if (!stage2_address(cpu, out->phys, access, false, &second)) {
+		*out = second;
+		return false;
+	}
+	out->phys = second.phys;
+	out->size = MAX(out->size, second.size); /* either may be invalidated by an address in it */
+	out->read &= second.read;
+	out->write &= second.write;
+	out->exec &= second.exec;
+	out->device |= second.device;
+	return true;
+}
+
+struct arm_regime arm_regime_current(const struct arm_cpu *cpu, bool user)
+{
+	u64 host = HCR_E2H | HCR_TGE;
+	unsigned el = cpu_el(cpu);
+	struct arm_regime r = { .el = el ? el : 1, .user = user || el == 0 };
+
+	if (el == 0 && cpu->has_el2 && (cpu->hcr_el2 & host) == host)
+		r.el = 2;
+	r.pan = cpu->pstate & PSTATE_PAN && !r.user;
+	r.stage2 = r.el == 1 && cpu->has_el2 && cpu->hcr_el2 & HCR_VM;
+	return r;
+}

@@ -1,0 +1,176 @@
+/*
+ * target/arm/tlbi.c - TLB maintenance and address translation instructions (Arm DDI 0487, C5.4,
+ * C5.5, D8.17).
+ *
+ * By-address operations act on all address spaces of their regime, because global translations
+ * are cached in each; more than asked for is always allowed.
+ */
+#include "accel/tcg/work.h"
+#include "target/arm/excp.h"
+#include "target/arm/mmu-internal.h"
+#include "target/arm/sem.h"
+#include "target/arm/sysreg.h"
+
+enum scope { BY_ALL, BY_ASID, BY_VA };
+
+/* What one instruction does, packed for another CPU: regime, VMID (all: 0x1ffff), ASID (same), VA.
+ */
+struct request {
+	unsigned el;
+	int vmid, asid;
+	u64 va;
+};
+
+static void apply(struct tcg_cpu *tcg, u64 packed, u64 va)
+{
+	int vmid = packed >> 20 & 0x1ffff, asid = packed & 0x1ffff;
+
+	arm_mmu_flush_matching(arm_cpu_of(tcg), packed >> 40, vmid == 0x1ffff ? -1 : vmid,
+			       asid == 0x1ffff ? -1 : asid, va);
+}
+
+static void invalidate(struct arm_cpu *cpu, bool broadcast, const struct request *q)
+{
+	u64 packed = (u64)q->el << 40 | (u64)(q->vmid & 0x1ffff) << 20 | (q->asid & 0x1ffff);
+
+	apply(&cpu->tcg, packed, q->va);
+	if (broadcast || (cpu_el(cpu) == 1 && cpu->has_el2 && cpu->hcr_el2 & HCR_FB))
+		tcg_run_on_others(&cpu->tcg, apply, packed, q->va);
+}
+
+static u64 operand_va(u64 val)
+{
+	return (u64)((s64)(val << 20) >> 20) << 12; /* sign from VA[55] */
+}
+
+/* TLBI *E1*: op2 0 all, 2 by ASID, others by address; CRm 3 and 1 are broadcast. */
+static void tlbi_el1(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
+{
+	u64 host = HCR_E2H | HCR_TGE;
+	bool el2 = cpu->has_el2 && cpu_el(cpu) == 2 && (cpu->hcr_el2 & host) == host;
+	unsigned crm = op->key >> 3 & 15, op2 = op->key & 7;
+	struct request q = { .el = el2 ? 2 : 1, .asid = -1, .va = ~(u64)0 };
+
+	q.vmid = !el2 && cpu->has_el2 ? (int)(cpu->vttbr_el2 >> 48) : 0;
+	if (op2 == 2)
+		q.asid = val >> 48;
+	else if (op2 != 0 && (crm == 1 || crm == 3 || crm == 7))
+		q.va = operand_va(val);
+	invalidate(cpu, crm != 7 && crm != 6, &q);
+}
+
+/* TLBI *E2: op2 0 all of EL2, 1 and 5 by address. */
+static void tlbi_el2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
+{
+	unsigned crm = op->key >> 3 & 15, op2 = op->key & 7;
+	struct request q = { .el = 2, .vmid = -1, .asid = -1, .va = ~(u64)0 };
+
+	if (op2 != 0 && (crm == 1 || crm == 3 || crm == 7))
+		q.va = operand_va(val);
+	invalidate(cpu, crm != 7 && crm != 6, &q);
+}
+
+/* TLBI ALLE1, VMALLS12E1 and by intermediate address: combined entries know no such address, so
+ * everything of the guest goes (ALLE1: of all guests). */
+static void tlbi_stage2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
+{
+	unsigned crm = op->key >> 3 & 15, op2 = op->key & 7;
+	bool all_guests = op2 == 4 && crm != 0 && crm != 4;
+	struct request q = { .el = 1, .asid = -1, .va = ~(u64)0 };
+
+	q.vmid = all_guests ? -1 : (int)(cpu->vttbr_el2 >> 48);
+	invalidate(cpu, crm != 7 && crm != 4, &q);
+}
+
+/* PAR_EL1 of AT: address and attributes, or the fault. */
+static void translate_to_par(struct arm_cpu *cpu, const struct arm_regime *r, u64 va, bool write)
+{
+	struct arm_translation t = { 0 };
+
+	if (arm_translate_address(cpu, r, va, write ? TCG_WRITE : TCG_READ, &t))
+		cpu->par_el1 = (t.phys & 0x0000fffffffff000) | 1u << 11 | 2u << 7 |
+			       (t.device ? 0 : 0xffull << 56);
+	else
+		cpu->par_el1 =
+			1 | (u64)t.fsc << 1 | (u64)t.s1ptw << 8 | (u64)t.stage2 << 9 | 1u << 11;
+}
+
+/* AT: op1 4 with op2 4 to 7 is S12E*, op2 0 and 1 is S1E2; op1 0 is S1E1 and S1E0. */
+static void address_translate(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
+{
+	unsigned op1 = op->key >> 11 & 7, op2 = op->key & 7;
+	bool user = op1 == 4 ? op2 >= 6 : op2 >= 2 && (op->key >> 3 & 15) == 8;
+	struct arm_regime r = arm_regime_current(cpu, user);
+
+	if (op1 == 4 && op2 < 2) {
+		r.el = 2;
+	} else if (cpu_el(cpu) == 2) {
+		bool host = (cpu->hcr_el2 & (HCR_E2H | HCR_TGE)) == (HCR_E2H | HCR_TGE);
+
+		r.el = host ? 2 : 1;
+		r.stage2 = !host && cpu->hcr_el2 & HCR_VM;
+	}
+	r.user = user;
+	r.pan = (op->key >> 3 & 15) == 9 && cpu->pstate & PSTATE_PAN;
+	r.only_stage1 = op1 == 0;
+	translate_to_par(cpu, &r, val, op2 & 1);
+}
+
+static struct arm_sysreg maintenance[160];
+static unsigned nmaintenance;
+
+static void add(unsigned op1, unsigned crn, unsigned crm, unsigned op2, unsigned el,
+		void (*fn)(struct arm_cpu *, const struct arm_sysreg *, u64))
+{
+	g_assert(nmaintenance < ARRAY_SIZE(maintenance));
+	maintenance[nmaintenance++] = (struct arm_sysreg){
+		.key = SYSREG(1, op1, crn, crm, op2),
+		.read_el = SYSREG_NONE,
+		.write_el = el,
+		.name = "TLBI",
+		.write = fn,
+	};
+}
+
+static void build_table(void)
+{
+	/* outer shareable, inner shareable, local; then their forms for ranges of addresses */
+	static const u8 plain[] = { 1, 3, 7 }, range[] = { 5, 2, 6 };
+	static const u8 el1_ops[] = { 0, 1, 2, 3, 5, 7 }, range_ops[] = { 1, 3, 5, 7 };
+
+	for (unsigned crn = 8; crn <= 9; crn++) { /* 9: the forms of FEAT_XS */
+		for (unsigned k = 0; k < 3; k++) {
+			for (unsigned i = 0; i < ARRAY_SIZE(el1_ops); i++)
+				add(0, crn, plain[k], el1_ops[i], 1, tlbi_el1);
+			for (unsigned i = 0; i < ARRAY_SIZE(range_ops); i++)
+				add(0, crn, range[k], range_ops[i], 1, tlbi_el1);
+			add(4, crn, plain[k], 0, 2, tlbi_el2);
+			add(4, crn, plain[k], 1, 2, tlbi_el2);
+			add(4, crn, plain[k], 5, 2, tlbi_el2);
+			add(4, crn, plain[k], 4, 2, tlbi_stage2);
+			add(4, crn, plain[k], 6, 2, tlbi_stage2);
+		}
+		for (unsigned op2 = 0; op2 < 8; op2++) {
+			add(4, crn, 0, op2, 2, tlbi_stage2);
+			add(4, crn, 4, op2, 2, tlbi_stage2);
+		}
+	}
+	for (unsigned op2 = 0; op2 < 4; op2++)
+		add(0, 7, 8, op2, 1, address_translate);
+	add(0, 7, 9, 0, 1, address_translate);
+	add(0, 7, 9, 1, 1, address_translate);
+	for (unsigned op2 = 0; op2 < 8; op2++)
+		if (op2 < 2 || op2 > 3)
+			add(4, 7, 8, op2, 2, address_translate);
+}
+
+void arm_tlbi_init(struct arm_cpu *cpu)
+{
+	static gsize once;
+
+	if (g_once_init_enter(&once)) {
+		build_table();
+		g_once_init_leave(&once, 1);
+	}
+	arm_sysreg_add(cpu, maintenance, nmaintenance);
+}

@@ -1,0 +1,392 @@
+/* tests/unit/target/test-mmu.c - address translation, exception levels and TLB maintenance. */
+#include <glib.h>
+
+#include "accel/tcg/mem.h"
+#include "target/arm/cpu.h"
+#include "target/arm/excp.h"
+#include "target/arm/mmu.h"
+
+#define RAM_BASE 0x40000000ull
+#define RAM_SIZE (4 * MiB)
+#define UART     0x09000000ull
+
+#define AF     (1ull << 10)
+#define RO     (1ull << 7)
+#define USER   (1ull << 6)
+#define DBM    (1ull << 51)
+#define PXN    (1ull << 53)
+#define UXN    (1ull << 54)
+#define DEVICE (1ull << 2) /* MAIR index 1 */
+#define S2_RW  (3ull << 6 | 0xf << 2 | AF)
+
+static u8 *ram;
+static u64 next_table; /* physical */
+static unsigned dirtied;
+static bool track;
+static u64 uart_value;
+
+static void bus_page(void *opaque, u64 phys, struct arm_bus_page *page)
+{
+	*page = (struct arm_bus_page){ .writable = true, .track = track };
+	if (phys - RAM_BASE < RAM_SIZE)
+		page->host = ram + (phys - RAM_BASE);
+}
+
+static bool bus_read(void *opaque, u64 phys, unsigned size, u64 *val)
+{
+	*val = uart_value + size;
+	return phys - UART < 0x1000;
+}
+
+static bool bus_write(void *opaque, u64 phys, unsigned size, u64 val)
+{
+	uart_value = val;
+	return phys - UART < 0x1000;
+}
+
+static void bus_dirty(void *opaque, u64 phys)
+{
+	dirtied++;
+}
+
+static const struct arm_bus bus = {
+	.page = bus_page, .read = bus_read, .write = bus_write, .dirty = bus_dirty
+};
+
+/* Exceptions enter the guest's handlers, except that HVC ends the run. */
+static bool service(struct tcg_cpu *tcg, bool raised)
+{
+	struct arm_cpu *cpu = arm_cpu_of(tcg);
+
+	tcg->exit_request = 0;
+	if (raised && cpu->excp.ec == EC_HVC64) {
+		cpu->excp = (struct arm_exception){ 0 };
+		return false;
+	}
+	if (raised)
+		arm_take_exception(cpu);
+	return true;
+}
+
+static const struct tcg_ops ops = { .fill = arm_mmu_fill,
+				    .io_read = arm_mmu_io_read,
+				    .io_write = arm_mmu_io_write,
+				    .first_store = arm_mmu_first_store,
+				    .service = service,
+				    .step = arm_step,
+				    .translate = arm_translate };
+
+static u64 *table(u64 phys)
+{
+	return (u64 *)(ram + (phys - RAM_BASE));
+}
+
+static u64 new_table(void)
+{
+	u64 phys = next_table;
+
+	next_table += 4096;
+	memset(ram + (phys - RAM_BASE), 0, 4096);
+	return phys;
+}
+
+/* Enter a 4 KiB page (or at @level 2 a 2 MiB block) into tables that start at level 1. */
+static u64 *map_page(u64 root, u64 va, u64 pa, u64 attributes, int level)
+{
+	u64 at = root;
+
+	for (int l = 1; l < level; l++) {
+		u64 *entry = &table(at)[va >> (39 - 9 * l) & 511];
+
+		if (!*entry)
+			*entry = new_table() | 3;
+		at = *entry & 0xfffffffff000;
+	}
+	table(at)[va >> (39 - 9 * level) & 511] = pa | attributes | (level == 3 ? 3 : 1);
+	return &table(at)[va >> (39 - 9 * level) & 511];
+}
+
+static u64 root;
+
+/* A CPU at EL1 with 39-bit addresses; the first MiB of RAM is mapped flat for EL1 code. */
+static struct arm_cpu *cpu_new(bool jit)
+{
+	struct arm_cpu *cpu = g_aligned_alloc0(1, sizeof(*cpu), 64);
+
+	ram = g_aligned_alloc0(1, RAM_SIZE, 4096);
+	tcg_invalidate(RAM_BASE, RAM_SIZE); /* what earlier tests had there */
+	next_table = RAM_BASE + 2 * MiB;
+	dirtied = 0;
+	track = false;
+	cpu->tcg.ops = &ops;
+	cpu->features = arm_features_max();
+	cpu->conduit = ARM_CONDUIT_HVC;
+	cpu->cpacr_el1 = 3u << 20;
+	cpu->pstate = PSTATE_SPSEL | 1u << PSTATE_EL_SHIFT;
+	tcg_cpu_register(&cpu->tcg, jit);
+	arm_mmu_create(cpu, &bus);
+	root = new_table();
+	for (u64 at = RAM_BASE; at < RAM_BASE + MiB; at += 4096)
+		map_page(root, at, at, AF | UXN, 3);
+	cpu->mair_el[1] = 0x00ff;
+	cpu->tcr_el[1] = 25 | 25 << 16 | 2u << 30; /* both ranges 39 bits, 4 KiB */
+	cpu->ttbr0_el[1] = cpu->ttbr1_el[1] = root;
+	cpu->sctlr_el[1] = 1 | 1u << 23; /* M, SPAN */
+	cpu->vbar_el[1] = RAM_BASE + 0x10000;
+	arm_mmu_flush(cpu);
+	return cpu;
+}
+
+static void cpu_free(struct arm_cpu *cpu)
+{
+	arm_mmu_destroy(cpu);
+	tcg_cpu_unregister(&cpu->tcg);
+	g_hash_table_unref(cpu->sysregs);
+	g_aligned_free(cpu);
+	g_aligned_free(ram);
+}
+
+static void put_code(u64 phys, const u32 *words, size_t n)
+{
+	memcpy(ram + (phys - RAM_BASE), words, n * sizeof(*words));
+}
+
+static void run(struct arm_cpu *cpu, u64 pc)
+{
+	tcg_set_pc(&cpu->tcg, pc);
+	arm_state_changed(cpu);
+	tcg_run(&cpu->tcg);
+}
+
+static bool translate(struct arm_cpu *cpu, u64 va, bool user, enum tcg_access access,
+		      struct arm_translation *t)
+{
+	struct arm_regime r = arm_regime_current(cpu, user);
+
+	return arm_translate_address(cpu, &r, va, access, t);
+}
+
+static void test_permissions(void)
+{
+	struct arm_cpu *cpu = cpu_new(false);
+	struct arm_translation t;
+
+	map_page(root, 0x1000, RAM_BASE + 0x1000, AF | USER, 3);
+	map_page(root, 0x2000, RAM_BASE + 0x2000, AF | USER | RO, 3);
+	map_page(root, 0x3000, RAM_BASE + 0x3000, AF, 3);
+	map_page(root, 0x4000, RAM_BASE + 0x4000, USER, 3);
+	map_page(root, 0x400000, RAM_BASE, AF | USER | UXN, 2);
+
+	g_assert_true(translate(cpu, 0x1234, true, TCG_WRITE, &t));
+	g_assert_cmphex(t.phys, ==, RAM_BASE + 0x1234);
+	g_assert_false(translate(cpu, 0x1234, false, TCG_EXEC, &t)); /* writable by EL0 */
+	g_assert_cmphex(t.fsc, ==, 0x0f);
+	g_assert_false(translate(cpu, 0x2000, true, TCG_WRITE, &t));
+	g_assert_cmphex(t.fsc, ==, 0x0f);
+	g_assert_true(translate(cpu, 0x2000, true, TCG_EXEC, &t));
+	g_assert_false(translate(cpu, 0x3000, true, TCG_READ, &t));
+	g_assert_true(translate(cpu, 0x3000, false, TCG_WRITE, &t));
+	g_assert_false(translate(cpu, 0x4000, true, TCG_READ, &t));
+	g_assert_cmphex(t.fsc, ==, 0x0b); /* access flag, level 3 */
+	g_assert_true(translate(cpu, 0x412345, true, TCG_READ, &t));
+	g_assert_cmphex(t.phys, ==, RAM_BASE + 0x12345);
+	g_assert_cmphex(t.size, ==, 2 * MiB);
+	g_assert_false(translate(cpu, 0x412345, true, TCG_EXEC, &t));
+	g_assert_cmphex(t.fsc, ==, 0x0e);
+	g_assert_false(translate(cpu, 0x8000000000, true, TCG_READ, &t)); /* beyond 39 bits */
+	g_assert_cmphex(t.fsc, ==, 0x04);
+	g_assert_true(translate(cpu, 0xffffff8000001000, false, TCG_READ, &t)); /* upper range */
+	cpu->pstate |= PSTATE_PAN;
+	g_assert_false(translate(cpu, 0x1234, false, TCG_READ, &t));
+	g_assert_true(translate(cpu, 0x3000, false, TCG_READ, &t));
+	cpu_free(cpu);
+}
+
+static void test_hardware_flags(void)
+{
+	struct arm_cpu *cpu = cpu_new(false);
+	u64 *entry = map_page(root, 0x1000, RAM_BASE + 0x1000, USER | RO | DBM, 3);
+	struct arm_translation t;
+
+	cpu->tcr_el[1] |= 3ull << 39; /* HA, HD */
+	g_assert_true(translate(cpu, 0x1000, true, TCG_READ, &t));
+	g_assert_false(t.write); /* the first store must be seen */
+	g_assert_cmphex(*entry & (AF | RO), ==, AF | RO);
+	g_assert_true(translate(cpu, 0x1000, true, TCG_WRITE, &t));
+	g_assert_true(t.write);
+	g_assert_cmphex(*entry & (AF | RO), ==, AF);
+	cpu_free(cpu);
+}
+
+/* EL1 drops to EL0, which writes, calls the system, and touches what it must not. */
+static void test_levels(gconstpointer jit)
+{
+	static const u32 el1[] = {
+		0xd5184020, /* msr elr_el1, x0 */
+		0xd518401f, /* msr spsr_el1, xzr */
+		0xd69f03e0, /* eret */
+	};
+	static const u32 el0[] = {
+		0xb9000041, /* str w1, [x2] */
+		0xd4000541, /* svc #42 */
+		0xb9400085, /* ldr w5, [x4] */
+	};
+	static const u32 handler[] = {
+		0xd5385213, /* mrs x19, esr_el1 */
+		0xd5386014, /* mrs x20, far_el1 */
+		0xd5384035, /* mrs x21, elr_el1 */
+		0xd35afe76, /* lsr x22, x19, #26 */
+		0xf10056df, /* cmp x22, #0x15 */
+		0x54000041, /* b.ne .+8 */
+		0xd69f03e0, /* eret */
+		0xd4000002, /* hvc #0 */
+	};
+	struct arm_cpu *cpu = cpu_new(GPOINTER_TO_INT(jit));
+
+	put_code(RAM_BASE, el1, G_N_ELEMENTS(el1));
+	put_code(RAM_BASE + 0x100000, el0, G_N_ELEMENTS(el0));
+	put_code(RAM_BASE + 0x10400, handler, G_N_ELEMENTS(handler));
+	map_page(root, 0x10000, RAM_BASE + 0x100000, AF | USER | RO | PXN, 3);
+	map_page(root, 0x20000, RAM_BASE + 0x101000, AF | USER | UXN | PXN, 3);
+	cpu->tcg.r[0] = 0x10000;
+	cpu->tcg.r[1] = 0x12345678;
+	cpu->tcg.r[2] = 0x20010;
+	cpu->tcg.r[4] = RAM_BASE + 0x40; /* of EL1 */
+	run(cpu, RAM_BASE);
+	g_assert_cmphex(*(u32 *)(ram + 0x101010), ==, 0x12345678);
+	g_assert_cmphex(cpu->tcg.r[19], ==, 0x24u << 26 | 1u << 25 | 0x0f);
+	g_assert_cmphex(cpu->tcg.r[20], ==, RAM_BASE + 0x40);
+	g_assert_cmphex(cpu->tcg.r[21], ==, 0x10008);
+	g_assert_cmphex(cpu->pstate & 0xf, ==, 5);
+	cpu_free(cpu);
+}
+
+/* Two address spaces by ASID keep their translations apart; TLBI makes a change visible. */
+static void test_asid(gconstpointer jit)
+{
+	static const u32 code[] = {
+		0xd5182000, /* msr ttbr0_el1, x0 */
+		0xd5033fdf, /* isb */
+		0xf9400046, /* ldr x6, [x2] */
+		0xd5182001, /* msr ttbr0_el1, x1 */
+		0xd5033fdf, /* isb */
+		0xf9400047, /* ldr x7, [x2] */
+		0xd4000002, /* hvc #0 */
+		0xd508832b, /* tlbi vae1is, x11 */
+		0xd5033f9f, /* dsb sy */
+		0xf9400048, /* ldr x8, [x2] */
+		0xd4000002, /* hvc #0 */
+	};
+	struct arm_cpu *cpu = cpu_new(GPOINTER_TO_INT(jit));
+	u64 other = new_table(), *entry;
+
+	cpu->ttbr1_el[1] = root;
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	*(u64 *)(ram + 0x102000) = 111;
+	*(u64 *)(ram + 0x103000) = 222;
+	*(u64 *)(ram + 0x104000) = 333;
+	map_page(root, 0x5000, RAM_BASE + 0x102000, AF, 3);
+	entry = map_page(other, 0x5000, RAM_BASE + 0x103000, AF, 3);
+	cpu->tcg.r[0] = root | 1ull << 48;
+	cpu->tcg.r[1] = other | 2ull << 48;
+	cpu->tcg.r[2] = 0x5000;
+	run(cpu, 0xffffff8000000000 + RAM_BASE);
+	g_assert_cmpuint(cpu->tcg.r[6], ==, 111);
+	g_assert_cmpuint(cpu->tcg.r[7], ==, 222);
+	*entry = (*entry & ~0xfffffff000ull) | (RAM_BASE + 0x104000);
+	cpu->tcg.r[11] = 5 | 2ull << 48;
+	run(cpu, 0xffffff8000000000 + RAM_BASE + 28);
+	g_assert_cmpuint(cpu->tcg.r[8], ==, 333);
+	cpu_free(cpu);
+}
+
+static void test_device(gconstpointer jit)
+{
+	static const u32 code[] = {
+		0xb9000841, /* str w1, [x2, #8] */
+		0x79400043, /* ldrh w3, [x2] */
+		0xb8401044, /* ldur w4, [x2, #1] */
+	};
+	static const u32 handler[] = { 0xd4000002 };
+	struct arm_cpu *cpu = cpu_new(GPOINTER_TO_INT(jit));
+
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	put_code(RAM_BASE + 0x10200, handler, 1);
+	map_page(root, 0x9000, UART, AF | DEVICE, 3);
+	cpu->tcg.r[1] = 40;
+	cpu->tcg.r[2] = 0x9000;
+	run(cpu, RAM_BASE);
+	g_assert_cmpuint(uart_value, ==, 40);
+	g_assert_cmpuint(cpu->tcg.r[3], ==, 42);
+	g_assert_cmphex(cpu->esr_el[1], ==, 0x25u << 26 | 1u << 25 | 0x21);
+	g_assert_cmphex(cpu->far_el[1], ==, 0x9001);
+	cpu_free(cpu);
+}
+
+/* Stage 2: a fault reports the intermediate address and how to emulate the access. */
+static void test_stage2(void)
+{
+	static const u32 code[] = { 0xb9400083 /* ldr w3, [x4] */ };
+	static const u32 handler[] = { 0xd4000002 };
+	struct arm_cpu *cpu = cpu_new(false);
+	struct arm_translation t;
+	u64 second = new_table();
+
+	put_code(RAM_BASE, code, 1);
+	put_code(RAM_BASE + 0x20400, handler, 1);
+	for (u64 at = RAM_BASE; at < RAM_BASE + RAM_SIZE; at += 2 * MiB)
+		map_page(second, at, at, S2_RW, 2);
+	map_page(root, 0x6000, 0x7000 + RAM_BASE + RAM_SIZE, AF, 3);
+	cpu->has_el2 = true;
+	cpu->vtcr_el2 = 25 | 1 << 6; /* 39 bits from level 1, 4 KiB */
+	cpu->vttbr_el2 = second;
+	cpu->hcr_el2 = 1 | 1ull << 31;
+	cpu->vbar_el[2] = RAM_BASE + 0x20000;
+	arm_mmu_flush(cpu);
+	g_assert_true(translate(cpu, RAM_BASE + 0x123, false, TCG_READ, &t));
+	g_assert_cmphex(t.phys, ==, RAM_BASE + 0x123);
+	cpu->tcg.r[4] = 0x6010;
+	run(cpu, RAM_BASE);
+	g_assert_cmphex(cpu->esr_el[2], ==,
+			0x24u << 26 | 1u << 25 | 1u << 24 | 2u << 22 | 3u << 16 | 0x06);
+	g_assert_cmphex(cpu->far_el[2], ==, 0x6010);
+	g_assert_cmphex(cpu->hpfar_el2, ==, (RAM_BASE + RAM_SIZE + 0x7000) >> 8);
+	cpu_free(cpu);
+}
+
+static void test_dirty(void)
+{
+	static const u32 code[] = {
+		0xf9000041, /* str x1, [x2] */
+		0xf9000441, /* str x1, [x2, #8] */
+		0xd4000002,
+	};
+	struct arm_cpu *cpu = cpu_new(true);
+
+	track = true;
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	cpu->tcg.r[2] = RAM_BASE + 0x3000;
+	run(cpu, RAM_BASE);
+	run(cpu, RAM_BASE);
+	g_assert_cmpuint(dirtied, ==, 1);
+	arm_mmu_rearm(cpu);
+	run(cpu, RAM_BASE);
+	g_assert_cmpuint(dirtied, ==, 2);
+	cpu_free(cpu);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/mmu/permissions", test_permissions);
+	g_test_add_func("/mmu/hardware-flags", test_hardware_flags);
+	g_test_add_data_func("/mmu/levels/interp", GINT_TO_POINTER(0), test_levels);
+	g_test_add_data_func("/mmu/levels/jit", GINT_TO_POINTER(1), test_levels);
+	g_test_add_data_func("/mmu/asid/interp", GINT_TO_POINTER(0), test_asid);
+	g_test_add_data_func("/mmu/asid/jit", GINT_TO_POINTER(1), test_asid);
+	g_test_add_data_func("/mmu/device/interp", GINT_TO_POINTER(0), test_device);
+	g_test_add_data_func("/mmu/device/jit", GINT_TO_POINTER(1), test_device);
+	g_test_add_func("/mmu/stage2", test_stage2);
+	g_test_add_func("/mmu/dirty", test_dirty);
+	return g_test_run();
+}
