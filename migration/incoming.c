@@ -54,7 +54,8 @@ static void load_failed(struct incoming *in, GError *error)
 	channel_close(in->ch, NULL);
 	g_mutex_lock(&m->lock);
 	g_free(m->incoming_error);
-	m->incoming_error = g_strdup(error->message);
+	/* Names in it come from the stream. */
+	m->incoming_error = g_utf8_make_valid(error->message, -1);
 	g_mutex_unlock(&m->lock);
 	g_error_free(error);
 	machine_lock();

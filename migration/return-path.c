@@ -63,10 +63,10 @@ static int take_page_hashes(struct return_path *rp, struct state_reader *r, u16 
 
 static char *take_text(struct state_reader *r, u16 len)
 {
-	char *text = g_malloc0(len + 1);
+	g_autofree char *text = g_malloc0(len + 1);
 
 	state_get_buffer(r, text, len);
-	return text;
+	return g_utf8_make_valid(text, -1);
 }
 
 /* One message whose data is in the reader's buffer. Lock held. */

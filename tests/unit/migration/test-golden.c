@@ -17,8 +17,13 @@ static struct fake_vm *golden_machine(void)
 	struct fake_vm *v = fake_vm_create(&spec);
 
 	v->dev = (struct fake_device){
-		.id = 0x11223344, .wide = 0x5566778899aabbccull, .flag = true,
-		.words = { 1, 2, 3 }, .count = 2, .counted = { 9, 8 }, .extra = 77,
+		.id = 0x11223344,
+		.wide = 0x5566778899aabbccull,
+		.flag = true,
+		.words = { 1, 2, 3 },
+		.count = 2,
+		.counted = { 9, 8 },
+		.extra = 77,
 		.has_extra = true,
 	};
 	memset(v->ram->host + 2 * DIRTY_PAGE_SIZE, 'a', 2 * DIRTY_PAGE_SIZE);

@@ -26,7 +26,7 @@ struct outer {
 	u16 list[4];
 	struct inner inner[2];
 	u8 *far;
-	u32 late;        /* since version 2 */
+	u32 late; /* since version 2 */
 	u32 sub;
 	bool has_sub;
 	unsigned posts;
@@ -45,11 +45,15 @@ static int count_post(void *obj, int version, GError **err)
 
 static const struct state_field inner_fields[] = { FIELD_U16(struct inner, a),
 						   FIELD_U8(struct inner, b), FIELD_END };
-static const struct state_desc inner_state = { .name = "inner", .version = 1, .min_version = 1,
-					       .fields = inner_fields };
+static const struct state_desc inner_state = {
+	.name = "inner", .version = 1, .min_version = 1, .fields = inner_fields
+};
 static const struct state_field sub_fields[] = { FIELD_U32(struct outer, sub), FIELD_END };
 static const struct state_desc sub_state = {
-	.name = "outer/sub", .version = 1, .min_version = 1, .fields = sub_fields,
+	.name = "outer/sub",
+	.version = 1,
+	.min_version = 1,
+	.fields = sub_fields,
 	.needed = sub_needed,
 };
 static const struct state_desc *const subs[] = { &sub_state, NULL };
@@ -64,33 +68,51 @@ static const struct state_field outer_fields[] = {
 	FIELD_TIMER(struct outer, timer),
 	FIELD_BUFFER(struct outer, raw),
 	FIELD_U32(struct outer, n),
-	{ .name = "list", .type = STATE_U16, .offset = offsetof(struct outer, list), .size = 2,
-	  .count = 4, .count_offset = offsetof(struct outer, n), .count_size = 4 },
+	{ .name = "list",
+	  .type = STATE_U16,
+	  .offset = offsetof(struct outer, list),
+	  .size = 2,
+	  .count = 4,
+	  .count_offset = offsetof(struct outer, n),
+	  .count_size = 4 },
 	FIELD_UNUSED(2),
 	{ .name = "mark", .type = STATE_CONST_U8, .size = 0x30 },
 	FIELD_STRUCT_ARRAY(struct outer, inner, inner_state),
-	{ .name = "far", .type = STATE_U8, .offset = offsetof(struct outer, far), .size = 1,
-	  .count = 2, .pointer = true },
-	{ .name = "late", .type = STATE_U32, .offset = offsetof(struct outer, late), .size = 4,
+	{ .name = "far",
+	  .type = STATE_U8,
+	  .offset = offsetof(struct outer, far),
+	  .size = 1,
+	  .count = 2,
+	  .pointer = true },
+	{ .name = "late",
+	  .type = STATE_U32,
+	  .offset = offsetof(struct outer, late),
+	  .size = 4,
 	  .since = 2 },
 	FIELD_END
 };
 static const struct state_desc outer_state = {
-	.name = "outer", .version = 2, .min_version = 1, .fields = outer_fields,
-	.subsections = subs, .post_load = count_post,
+	.name = "outer",
+	.version = 2,
+	.min_version = 1,
+	.fields = outer_fields,
+	.subsections = subs,
+	.post_load = count_post,
 };
 
 /* Laid out by hand from the rules of the format. */
-static const u8 golden[] = {
-	0x04, 0, 0, 0, 2, 4, 'n', 'a', 'm', 'e', 0, 0, 0, 7, 0, 0, 0, 2, /* header */
-	1, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
-	1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0xff, 0xff, 0xff, 0xfe,
-	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, /* timer: off */
-	0xa1, 0xa2, 0xa3, 0, 0, 0, 2, 0, 10, 0, 11, 0, 0, 0x30,
-	0, 1, 2, 0, 3, 4, 0xf1, 0xf2, 0, 0, 0, 99,
-	0x05, 9, 'o', 'u', 't', 'e', 'r', '/', 's', 'u', 'b', 0, 0, 0, 1, 0, 0, 0, 5,
-	0x7e, 0, 0, 0, 2,
-};
+static const u8
+	golden[] = {
+		0x04, 0,    0,    0,    2,    4,    'n',  'a',  'm',  'e',  0,    0,    0,
+		7,    0,    0,    0,    2, /* header */
+		1,    0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 1,    2,    3,    4,    5,
+		6,    7,    8,    0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 0xff, 0xff, /* timer: off */
+		0xa1, 0xa2, 0xa3, 0,    0,    0,    2,    0,    10,   0,    11,   0,    0,
+		0x30, 0,    1,    2,    0,    3,    4,    0xf1, 0xf2, 0,    0,    0,    99,
+		0x05, 9,    'o',  'u',  't',  'e',  'r',  '/',  's',  'u',  'b',  0,    0,
+		0,    1,    0,    0,    0,    5,    0x7e, 0,    0,    0,    2,
+	};
 #define HEADER_BYTES 18u
 
 static u8 far_memory[2];
@@ -168,8 +190,9 @@ static void test_golden(void)
 /* Loads @len bytes of payload and footer. Return: the error's text, or NULL. */
 static char *load(struct outer *o, const u8 *bytes, size_t len, u32 version)
 {
-	struct state_entry e = { .idstr = (char *)"name", .instance_id = 7, .desc = &outer_state,
-				 .obj = o };
+	struct state_entry e = {
+		.idstr = (char *)"name", .instance_id = 7, .desc = &outer_state, .obj = o
+	};
 	g_autoptr(GError) err = NULL;
 	struct state_reader r;
 	int ret;

@@ -60,13 +60,13 @@ static void test_xbzrle_malformed(void)
 		u8 bytes[8];
 		int len;
 	} bad[] = {
-		{ { 0x80 }, 1 },                   /* length breaks off */
-		{ { 0x80, 0x80, 1 }, 3 },          /* length of three bytes */
-		{ { 0xff, 0x7f, 1, 'x' }, 4 },     /* unchanged run beyond the page */
-		{ { 0 }, 1 },                      /* no changed run */
-		{ { 0, 0 }, 2 },                   /* an empty one */
-		{ { 0, 5, 'a' }, 3 },              /* shorter than it says */
-		{ { 0x80, 0x20, 1, 'x' }, 4 },     /* unchanged run of a whole page, then more */
+		{ { 0x80 }, 1 },               /* length breaks off */
+		{ { 0x80, 0x80, 1 }, 3 },      /* length of three bytes */
+		{ { 0xff, 0x7f, 1, 'x' }, 4 }, /* unchanged run beyond the page */
+		{ { 0 }, 1 },                  /* no changed run */
+		{ { 0, 0 }, 2 },               /* an empty one */
+		{ { 0, 5, 'a' }, 3 },          /* shorter than it says */
+		{ { 0x80, 0x20, 1, 'x' }, 4 }, /* unchanged run of a whole page, then more */
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -170,9 +170,11 @@ static void test_probe(void)
 
 static void test_addresses(void)
 {
-	static const char *const bad[] = { "zzz:1", "tcp:host", "tcp:host:1,colour=red", "unix:", "fd:",
-					   "file:", "file:/x,offset=0x20M", "rdma:h:1", "vsock:1:2",
-					   "" };
+	static const char *const bad[] = {
+		"zzz:1",     "tcp:host", "tcp:host:1,colour=red", "unix:",
+		"fd:",       "file:",    "file:/x,offset=0x20M",  "rdma:h:1",
+		"vsock:1:2", ""
+	};
 	struct migration_address *a = migration_address_parse("file:/a,b,offset=4K", NULL);
 
 	g_assert_cmpstr(a->path, ==, "/a,b");
@@ -213,21 +215,25 @@ static void test_channels(void)
 	struct migration_address *a;
 
 	a = from_channels("[{'channel-type':'main','addr':{'transport':'socket','type':'inet',"
-			  "'host':'h','port':'7'}}]", NULL);
+			  "'host':'h','port':'7'}}]",
+			  NULL);
 	g_assert_cmpint(a->transport, ==, TRANSPORT_SOCKET);
 	g_assert_cmpstr(a->socket->port, ==, "7");
 	migration_address_free(a);
 	a = from_channels("[{'channel-type':'main','addr':{'transport':'socket','type':'fd',"
-			  "'str':'mig'}}]", NULL);
+			  "'str':'mig'}}]",
+			  NULL);
 	g_assert_cmpint(a->transport, ==, TRANSPORT_FD);
 	g_assert_cmpstr(a->fd, ==, "mig");
 	migration_address_free(a);
 	a = from_channels("[{'channel-type':'main','addr':{'transport':'exec',"
-			  "'args':['/bin/cat','x']}}]", NULL);
+			  "'args':['/bin/cat','x']}}]",
+			  NULL);
 	g_assert_cmpstr(a->argv[1], ==, "x");
 	migration_address_free(a);
 	a = from_channels("[{'channel-type':'main','addr':{'transport':'file','filename':'f',"
-			  "'offset':512}}]", NULL);
+			  "'offset':512}}]",
+			  NULL);
 	g_assert_cmpuint(a->offset, ==, 512);
 	migration_address_free(a);
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
