@@ -358,6 +358,8 @@ static int microvm_reset(struct machine *m, GError **err)
 	struct microvm *vm = microvm_of(m);
 	int ret = vm->chips ? x86_chips_reset(vm->chips, err) : 0;
 
+	if (!ret && vm->chips && vm->start.mode != X86_BOOT_RESET)
+		ret = x86_chips_boot(vm->chips, err);
 	return ret ? ret : x86_cpu_boot(m->vm->cpus[0], &vm->start, err);
 }
 

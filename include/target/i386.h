@@ -86,6 +86,15 @@ void x86_chips_destroy(struct x86_chips *chips);
 /* x86_chips_reset() - power-on state. Return: 0 or -errno with @err. vCPUs parked. */
 int x86_chips_reset(struct x86_chips *chips, GError **err);
 
+/*
+ * x86_chips_boot() - after a reset: the state in which firmware leaves the controllers.
+ *
+ * A kernel that starts without firmware may not know of the i8259: unmasked, and with vectors that
+ * nobody set, the first tick of the timer would arrive as a divide error.
+ * Return: 0 or -errno with @err.
+ */
+int x86_chips_boot(struct x86_chips *chips, GError **err);
+
 /* x86_chips_register_state() - sections "i8259", "ioapic", "i8254", "kvmclock". */
 void x86_chips_register_state(struct x86_chips *chips, struct state_registry *reg);
 void x86_chips_unregister_state(struct x86_chips *chips, struct state_registry *reg);

@@ -55,6 +55,9 @@ struct guest_clock {
 	bool clock_is_reliable;
 };
 
+/* Vectors that a PC's firmware gives the controllers. */
+enum { PIC_MASTER_BASE = 0x08, PIC_SLAVE_BASE = 0x70 };
+
 struct x86_chips {
 	struct vm *vm;
 	unsigned which;
@@ -494,6 +497,18 @@ int x86_chips_reset(struct x86_chips *c, GError **err)
 	if (!ret && (c->which & X86_CHIP_PIT))
 		ret = pit_reset(&c->pit, err);
 	return ret;
+}
+
+int x86_chips_boot(struct x86_chips *c, GError **err)
+{
+	for (int i = 0; i < 2; i++) {
+		c->pics[i].irq_base = i ? PIC_SLAVE_BASE : PIC_MASTER_BASE;
+		c->pics[i].imr = 0xff;
+		c->pics[i].init4 = 1;
+		if (pic_apply(&c->pics[i], err))
+			return -EINVAL;
+	}
+	return 0;
 }
 
 void x86_chips_register_state(struct x86_chips *c, struct state_registry *reg)

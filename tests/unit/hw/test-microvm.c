@@ -1,7 +1,7 @@
 /* tests/unit/hw/test-microvm.c - memory, tables and start of the machine microvm. */
 #include "tests/unit/hw/fake-machine.h"
 
-#include "accel/accel.h"
+#include "accel/kvm.h"
 #include "hw/acpi/aml.h"
 #include "hw/i386/layout.h"
 #include "migration/state.h"
@@ -9,6 +9,8 @@
 
 #include <elf.h>
 #include <glib/gstdio.h>
+#include <linux/kvm.h>
+#include <sys/ioctl.h>
 
 static const struct vm_owner owner;
 static const struct machine_host host;
@@ -24,18 +26,27 @@ static char *file_with(const char *name, const void *data, size_t size)
 	return path;
 }
 
-static struct machine *new_machine(const char *props)
+/* NULL if the accelerator is not there. */
+static struct machine *new_machine_on(const struct accel_ops *accel, const char *props)
 {
 	g_autoptr(JsonObject) o = keyval_parse(props, NULL, NULL);
 	struct vm *vm = fake_vm(&owner);
 	g_autoptr(JsonObject) none = json_object_new();
 	struct machine *m;
 
-	g_assert_cmpint(vm_attach_accel(vm, &qtest_accel_ops, none, NULL), ==, 0);
+	if (vm_attach_accel(vm, accel, none, NULL)) {
+		vm_destroy(vm);
+		return NULL;
+	}
 	m = machine_create(&hw_target_x86_64, machine_type_find(&hw_target_x86_64, "microvm"), vm,
 			   NULL, &host);
 	g_assert_cmpint(machine_set_props(m, o, NULL), ==, 0);
 	return m;
+}
+
+static struct machine *new_machine(const char *props)
+{
+	return new_machine_on(&qtest_accel_ops, props);
 }
 
 static void free_machine(struct machine *m)
@@ -654,6 +665,31 @@ static void test_firmware_kernel(void)
 	free_machine(m);
 }
 
+/*
+ * A kernel that uses ACPI alone never sets up the i8259: the machine must have masked it, else the
+ * timer's first tick arrives with vector 0.
+ */
+static void test_kvm_pic_is_masked(void)
+{
+	struct machine *m = new_machine_on(&kvm_accel_ops, "");
+	struct kvm_irqchip chip = { .chip_id = KVM_IRQCHIP_PIC_MASTER };
+
+	if (!m) {
+		g_test_skip("no KVM here");
+		return;
+	}
+	m->opt.cpu_model = g_strdup("host");
+	m->opt.kernel = elf_image(true, EM_X86_64);
+	g_assert_null(start(m));
+	g_assert_cmpint(ioctl(kvm_fd_of_vm(m->vm->accel), KVM_GET_IRQCHIP, &chip), ==, 0);
+	g_assert_cmphex(chip.chip.pic.imr, ==, 0xff);
+	g_assert_cmphex(chip.chip.pic.irq_base, ==, 8);
+	chip.chip_id = KVM_IRQCHIP_PIC_SLAVE;
+	g_assert_cmpint(ioctl(kvm_fd_of_vm(m->vm->accel), KVM_GET_IRQCHIP, &chip), ==, 0);
+	g_assert_cmphex(chip.chip.pic.imr, ==, 0xff);
+	free_machine(m);
+}
+
 int main(int argc, char **argv)
 {
 	int ret;
@@ -675,6 +711,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/microvm/bios", test_bios);
 	g_test_add_func("/microvm/firmware-acpi", test_firmware_acpi);
 	g_test_add_func("/microvm/firmware-kernel", test_firmware_kernel);
+	g_test_add_func("/microvm/kvm-pic-is-masked", test_kvm_pic_is_masked);
 	ret = g_test_run();
 	for (const char *const *f = (const char *const[]){ "bzImage", "kernel.elf", "initrd",
 							   "text", "bios", "dsdt.aml", NULL };
