@@ -59,7 +59,7 @@ static int make_chardev(const char *id)
 static void add_devices(struct rig *rig, struct virtio_device **vdev)
 {
 	*vdev = rig_add(rig, "virtio-serial,id=ser");
-	rig_add(rig, "virtserialport,chardev=port,name=org.tidemark.0");
+	rig_add(rig, "virtserialport,chardev=port,name=org.tidemark.0,id=p1");
 	rig_add(rig, "virtconsole,chardev=con");
 }
 
@@ -213,6 +213,26 @@ static void test_multiport(void)
 	g_assert_cmpuint(((struct virtio_console_control *)rig_at(f.rig, f.buf[CTRL_IN]))->value,
 			 ==, 0);
 	f.port = -1;
+	end(&f);
+}
+
+/* A port goes while the guest runs, and comes back. */
+static void test_hotplug(void)
+{
+	struct fixture f;
+
+	begin(&f, MULTIPORT);
+	open_port(&f);
+	device_destroy(device_find(f.rig->m, "p1"));
+	expect_control(&f, 1, VIRTIO_CONSOLE_PORT_REMOVE, 1, 0);
+	put(&f, P1_OUT, "to nobody");
+	send_control(&f, 1, VIRTIO_CONSOLE_PORT_OPEN, 1); /* ignored */
+	rig_add(f.rig, "virtserialport,chardev=port");
+	expect_control(&f, 1, VIRTIO_CONSOLE_PORT_ADD, 1, 0);
+	send_control(&f, 1, VIRTIO_CONSOLE_PORT_READY, 1);
+	expect_control(&f, 1, VIRTIO_CONSOLE_PORT_OPEN, 1, 0);
+	put(&f, P1_OUT, "here again");
+	expect_host(f.port, "here again");
 	end(&f);
 }
 
@@ -374,6 +394,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/virtio-serial/console", test_console);
 	g_test_add_func("/virtio-serial/multiport", test_multiport);
+	g_test_add_func("/virtio-serial/hotplug", test_hotplug);
 	g_test_add_func("/virtio-serial/long-input", test_long_input);
 	g_test_add_func("/virtio-serial/backlog", test_backlog);
 	g_test_add_func("/virtio-serial/refused", test_refused);

@@ -393,6 +393,55 @@ static void test_indirect_refused(struct fixture *f, gconstpointer features)
 	g_assert_true(drv_needs_reset(f->d));
 }
 
+/* Rings full of chance: whatever happens, only memory that they name may change, all of it must be
+ * reported, and a reset helps. */
+static void test_random_rings(gconstpointer seed)
+{
+	GRand *rand = g_rand_new_with_seed(GPOINTER_TO_UINT(seed));
+	struct fixture f;
+	unsigned broken = 0, used = 0;
+
+	setup_features(&f, EVENT_IDX | INDIRECT, false);
+	for (int round = 0; round < 300; round++) {
+		static const u64 bases[] = { 0x100000, 0x100ff0, RAM_BYTES - 64, HOLE_GPA };
+		unsigned n = g_rand_int_range(rand, 1, QUEUE_SIZE);
+
+		/* Mostly sane descriptors, so that some chains are good. */
+		for (u16 i = 0; i < QUEUE_SIZE; i++)
+			drv_put_desc(f.q, i, bases[g_rand_int(rand) % 32 ? i % 2 : i % 4],
+				     g_rand_int_range(rand, 0, 128),
+				     g_rand_int(rand) % (g_rand_int(rand) % 16 ? 2 : 8) |
+					     (i >= QUEUE_SIZE / 2 ? VRING_DESC_F_WRITE : 0),
+				     g_rand_int_range(rand, i, QUEUE_SIZE + (round % 8 == 0)));
+		for (u16 i = 0; i < 8; i++) /* what an indirect descriptor finds */
+			*(struct vring_desc *)rig_at(f.rig, 0x100000 + 16 * i) =
+				(struct vring_desc){ 0x101000, i, g_rand_int(rand) % 8, i + 1 };
+		while (n--)
+			drv_offer(f.q, g_rand_int_range(rand, 0, QUEUE_SIZE));
+		rig_watch(f.rig);
+		drv_kick(f.q);
+		g_assert_cmpuint(rig_check(f.rig), <=, 8);
+		while (drv_has_used(f.q)) {
+			drv_take(f.q, NULL);
+			used++;
+		}
+		if (!drv_needs_reset(f.d))
+			continue;
+		broken++;
+		drv_free(f.d);
+		g_free(f.q);
+		f.rig->next_gpa = 64 * KiB;
+		f.d = drv_probe(f.rig, f.vdev, EVENT_IDX | INDIRECT);
+		f.q = drv_queue(f.d, 0, QUEUE_SIZE);
+		memset(rig_at(f.rig, f.q->desc), 0, 8192);
+		drv_ready(f.d);
+	}
+	g_assert_cmpuint(broken, >, 10);
+	g_assert_cmpuint(used, >, 10);
+	g_rand_free(rand);
+	teardown(&f, NULL);
+}
+
 /* ---- Status and features -------------------------------------------------------------------- */
 
 static void test_features(void)
@@ -685,6 +734,11 @@ int main(int argc, char **argv)
 		   teardown);
 	g_test_add("/virtqueue/legacy/migrate", struct fixture, both, setup_legacy, test_migrate,
 		   teardown);
+	for (unsigned seed = 1; seed <= 2; seed++) {
+		g_autofree char *name = g_strdup_printf("/virtqueue/random/%u", seed);
+
+		g_test_add_data_func(name, GUINT_TO_POINTER(seed), test_random_rings);
+	}
 	g_test_add_func("/virtqueue/features", test_features);
 	g_test_add_data_func("/virtqueue/ioeventfd", GINT_TO_POINTER(0), test_ioeventfd);
 	g_test_add_data_func("/virtqueue/ioeventfd/none-left", GINT_TO_POINTER(-ENOSPC),
