@@ -53,7 +53,7 @@ struct block_backend {
 	bool read_only, cdrom, own_child, is_drive;
 	bool unmap; /* discard=unmap here; the file must say so too */
 	bool write_cache;
-	enum { ZEROES_OFF, ZEROES_ON, ZEROES_UNMAP } detect_zeroes;
+	enum block_detect_zeroes detect_zeroes;
 	char *serial;
 	const struct block_user *user; /* copied; NULL: none */
 	char *qdev;

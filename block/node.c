@@ -8,8 +8,8 @@
 
 static GList *nodes; /* in the order of creation */
 static bool start_inactive;
-static void (*error_notify)(struct block_backend *b, bool is_read, int errnum,
-			    enum block_error_action action);
+static block_error_fn *error_notify;
+static void *error_opaque;
 
 GList *block_nodes(void)
 {
@@ -221,6 +221,11 @@ void block_detach(struct block_backend *b)
 		image_release(b->img, IMAGE_UNUSED);
 }
 
+const char *block_qdev(const struct block_backend *b)
+{
+	return b->user ? b->qdev : "";
+}
+
 /* ---- Errors ---- */
 
 enum block_error_action block_error(struct block_backend *b, bool is_read, int errnum)
@@ -239,7 +244,7 @@ enum block_error_action block_error(struct block_backend *b, bool is_read, int e
 	if (action == BLOCK_ERROR_STOP && b->io_status == BLOCK_IO_OK)
 		b->io_status = errnum == ENOSPC ? BLOCK_IO_NOSPACE : BLOCK_IO_FAILED;
 	if (error_notify)
-		error_notify(b, is_read, errnum, action);
+		error_notify(error_opaque, b, is_read, errnum, action);
 	return action;
 }
 
@@ -276,10 +281,10 @@ int block_set_error_policy(struct block_backend *b, const char *rerror, const ch
 	return 0;
 }
 
-void block_error_notify(void (*fn)(struct block_backend *b, bool is_read, int errnum,
-				   enum block_error_action action))
+void block_error_notify(block_error_fn *fn, void *opaque)
 {
 	error_notify = fn;
+	error_opaque = opaque;
 }
 
 enum block_io_status block_io_status(const struct block_backend *b)
@@ -350,6 +355,7 @@ void block_foreach(void (*fn)(struct block_backend *b, const struct block_info *
 			.qdev = b->user ? b->qdev : NULL,
 			.driver = img ? b->driver : NULL,
 			.filename = img ? img->o.filename : NULL,
+			.child = b->child ? b->child->node_name : NULL,
 			.size = block_size(b),
 			.read_only = b->read_only,
 			.active = img && img->active,
@@ -361,6 +367,7 @@ void block_foreach(void (*fn)(struct block_backend *b, const struct block_info *
 			.snapshot = img && img->overlay,
 			.is_child = b->parent != NULL,
 			.io_status = b->io_status,
+			.detect_zeroes = b->detect_zeroes,
 		};
 
 		fn(b, &info, opaque);

@@ -90,10 +90,10 @@ static int take_common(JsonObject *o, struct common *c, GError **err)
 	    take_discard(o, c, err))
 		return -EINVAL;
 	c->inactive = !active;
-	c->detect_zeroes = take_enum(o, "detect-zeroes", zeroes, ZEROES_OFF, err);
+	c->detect_zeroes = take_enum(o, "detect-zeroes", zeroes, BLOCK_ZEROES_OFF, err);
 	if (c->detect_zeroes < 0)
 		return -EINVAL;
-	if (c->detect_zeroes == ZEROES_UNMAP && !c->unmap) {
+	if (c->detect_zeroes == BLOCK_ZEROES_UNMAP && !c->unmap) {
 		error_set(err, "detect-zeroes=unmap needs discard=unmap");
 		return -EINVAL;
 	}

@@ -107,7 +107,7 @@ static void adjust(struct block_backend *b, struct block_req *r)
 {
 	if (r->op == IO_WRITE && b->detect_zeroes && iov_is_zero(r->iov, r->niov)) {
 		r->op = IO_ZEROES;
-		if (b->detect_zeroes == ZEROES_UNMAP)
+		if (b->detect_zeroes == BLOCK_ZEROES_UNMAP)
 			r->flags |= BLOCK_MAY_UNMAP;
 	}
 	if (!b->unmap)

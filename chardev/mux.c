@@ -144,11 +144,11 @@ static void run_escape(struct char_mux *m, u8 byte)
 	case 'x':
 		say(m, "\r\nterminated\r\n");
 		if (chardev_hooks.quit)
-			chardev_hooks.quit(0);
+			chardev_hooks.quit(chardev_hooks.opaque, 0);
 		break;
 	case 's':
 		if (chardev_hooks.commit)
-			chardev_hooks.commit();
+			chardev_hooks.commit(chardev_hooks.opaque);
 		break;
 	case 'b': chardev_send_break(&m->c); break;
 	case 'c': switch_focus(m); break;

@@ -54,7 +54,8 @@ static size_t testdev_write(struct chardev *c, const u8 *buf, size_t len)
 		t->number[t->len] = '\0';
 		t->len = 0;
 		if (buf[i] == 'q' && chardev_hooks.quit)
-			chardev_hooks.quit((int)(g_ascii_strtoull(t->number, NULL, 10) << 1 | 1));
+			chardev_hooks.quit(chardev_hooks.opaque,
+					   (int)(g_ascii_strtoull(t->number, NULL, 10) << 1 | 1));
 	}
 	return len;
 }

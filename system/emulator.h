@@ -37,6 +37,8 @@ struct emulator {
 	struct objects *objects;
 	struct qtest_server *qtest;
 
+	struct notifier run_state_notifier;
+
 	bool reboot_exits;    /* -no-reboot, -action reboot=shutdown */
 	bool shutdown_pauses; /* -no-shutdown, -action shutdown=pause */
 	enum action_panic on_panic;
@@ -76,10 +78,20 @@ void emulator_teardown(struct emulator *e);
 /* run.c: what happens on shutdown, reset, power button, signals. */
 extern const struct vm_owner emulator_vm_owner;
 void emulator_handle_signals(struct emulator *e);
+void emulator_guest_panicked(void *opaque, unsigned events); /* for machine_host */
 void emulator_reset(struct emulator *e, enum shutdown_cause cause);
 /* emulator_set_action() - -action and set-action; NULL leaves a setting alone. */
 int emulator_set_action(struct emulator *e, const char *reboot, const char *shutdown,
 			const char *panic, GError **err);
+
+/*
+ * emulator_connect_events() - have the rooms' reports become events, from now on.
+ *
+ * emulator_disconnect_events() ends that; neither events nor callbacks come any more.
+ */
+void emulator_connect_events(struct emulator *e);
+void emulator_disconnect_events(struct emulator *e);
+void emulator_stopped(void *opaque, enum run_state state); /* for vm_owner */
 
 /* setup-machine.c: parts of emulator_setup(). */
 int setup_machine(struct emulator *e, GError **err);

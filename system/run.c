@@ -35,7 +35,7 @@ static void handle_shutdown(void *opaque, enum shutdown_cause cause, int exit_co
 	if (cause == SHUTDOWN_GUEST_PANIC && e->on_panic == PANIC_EXIT_FAILURE)
 		exit_code = 1;
 	if (e->shutdown_pauses && cause != SHUTDOWN_HOST_QMP_QUIT &&
-	    cause != SHUTDOWN_HOST_SIGNAL) {
+	    cause != SHUTDOWN_HOST_SIGNAL && cause != SHUTDOWN_HOST_UI) {
 		vm_stop(e->vm, RUN_STATE_SHUTDOWN);
 		return;
 	}
@@ -91,7 +91,31 @@ const struct vm_owner emulator_vm_owner = {
 	.shutdown = handle_shutdown,
 	.reset = handle_reset,
 	.powerdown = handle_powerdown,
+	.stopped = emulator_stopped,
 };
+
+void emulator_guest_panicked(void *opaque, unsigned events)
+{
+	struct emulator *e = opaque;
+	struct qapi_guest_panicked_event data = { .action = QAPI_GUEST_PANIC_ACTION_RUN };
+
+	if (!(events & PVPANIC_PANICKED)) {
+		struct qapi_guest_crashloaded_event crash = { .action = data.action };
+
+		qapi_event_send_guest_crashloaded(e->events, &crash);
+		return;
+	}
+	if (e->on_panic != PANIC_NONE)
+		data.action = e->on_panic == PANIC_PAUSE || e->shutdown_pauses
+				      ? QAPI_GUEST_PANIC_ACTION_PAUSE
+				      : QAPI_GUEST_PANIC_ACTION_POWEROFF;
+	qapi_event_send_guest_panicked(e->events, &data);
+	if (data.action == QAPI_GUEST_PANIC_ACTION_RUN)
+		return;
+	vm_request_stop(e->vm, RUN_STATE_GUEST_PANICKED);
+	if (data.action == QAPI_GUEST_PANIC_ACTION_POWEROFF)
+		vm_request_shutdown(e->vm, SHUTDOWN_GUEST_PANIC);
+}
 
 int emulator_set_action(struct emulator *e, const char *reboot, const char *shutdown,
 			const char *panic, GError **err)

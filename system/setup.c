@@ -178,6 +178,7 @@ int emulator_setup(struct emulator *e, GError **err)
 		.drive = find_drive,
 		.object = find_object,
 		.device_deleted = device_deleted,
+		.guest_panicked = emulator_guest_panicked,
 		.opaque = e,
 	};
 	owner.opaque = e;
@@ -189,6 +190,7 @@ int emulator_setup(struct emulator *e, GError **err)
 	e->machine = machine_create(target_desc.hw, type, e->vm, e->registry, &e->host);
 	e->monitors = monitor_server_create(e->machine, &qapi_interface);
 	e->events = monitor_server_sink(e->monitors);
+	emulator_connect_events(e);
 	if (setup_actions(e, err) || setup_chardevs(e, err) || setup_objects(e, err) ||
 	    setup_monitors(e, err))
 		return -EINVAL;
@@ -229,6 +231,7 @@ void emulator_teardown(struct emulator *e)
 {
 	if (!e->vm)
 		return;
+	emulator_disconnect_events(e);
 	if (e->vm->accel)
 		vm_stop(e->vm, RUN_STATE_SHUTDOWN);
 	teardown_migration(e);
@@ -241,5 +244,6 @@ void emulator_teardown(struct emulator *e)
 	vm_destroy(e->vm);
 	state_registry_destroy(e->registry);
 	objects_destroy(e->objects);
+	chardev_cleanup();
 	pidfile_remove();
 }

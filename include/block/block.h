@@ -113,6 +113,9 @@ int block_attach(struct block_backend *b, const struct block_user *user, bool wr
 		 GError **err);
 void block_detach(struct block_backend *b); /* drains */
 
+/* block_qdev() - block_user.qdev of the device that has the image; "" if none has. */
+const char *block_qdev(const struct block_backend *b);
+
 /* ---- Errors ------------------------------------------------------------------------------- */
 
 enum block_error_action { BLOCK_ERROR_IGNORE, BLOCK_ERROR_REPORT, BLOCK_ERROR_STOP };
@@ -132,9 +135,10 @@ enum block_error_action block_error(struct block_backend *b, bool is_read, int e
 int block_set_error_policy(struct block_backend *b, const char *rerror, const char *werror,
 			   GError **err);
 
-/* For the BLOCK_IO_ERROR event; set once by the monitor. */
-void block_error_notify(void (*fn)(struct block_backend *b, bool is_read, int errnum,
-				   enum block_error_action action));
+/* For the BLOCK_IO_ERROR event; set once by the process, NULL: nobody listens. */
+typedef void block_error_fn(void *opaque, struct block_backend *b, bool is_read, int errnum,
+			    enum block_error_action action);
+void block_error_notify(block_error_fn *fn, void *opaque);
 enum block_io_status block_io_status(const struct block_backend *b);
 void block_reset_io_status(struct block_backend *b); /* the VM runs again */
 
@@ -225,13 +229,17 @@ void block_start_inactive(bool inactive);
 
 /* ---- Queries ------------------------------------------------------------------------------ */
 
+enum block_detect_zeroes { BLOCK_ZEROES_OFF, BLOCK_ZEROES_ON, BLOCK_ZEROES_UNMAP };
+
 struct block_info {
 	const char *id, *node_name, *qdev; /* "" or NULL where there is none */
-	const char *driver, *filename;
+	const char *driver, *filename;     /* NULL: no medium */
+	const char *child;                 /* node name of the node below; NULL */
 	u64 size;
 	bool read_only, active, cdrom, no_flush, direct, write_cache, attached, snapshot;
 	bool is_child; /* below another node */
 	enum block_io_status io_status;
+	enum block_detect_zeroes detect_zeroes;
 };
 void block_foreach(void (*fn)(struct block_backend *b, const struct block_info *info, void *opaque),
 		   void *opaque);

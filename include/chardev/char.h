@@ -109,10 +109,11 @@ char *chardev_types_help(void);
 
 /* What the rest of the program does for character devices; set once at start-up. */
 struct chardev_hooks {
-	void (*quit)(int exit_code); /* the mux's escape x; testdev's q */
-	void (*commit)(void);        /* the mux's escape s */
-	int mux_escape;              /* -echr; 0: Ctrl-a (1) */
-	bool stdio_no_signal;        /* -nographic: stdio's default is signal=off */
+	void (*quit)(void *opaque, int exit_code); /* the mux's escape x; testdev's q */
+	void (*commit)(void *opaque);              /* the mux's escape s */
+	void *opaque;
+	int mux_escape;       /* -echr; 0: Ctrl-a (1) */
+	bool stdio_no_signal; /* -nographic: stdio's default is signal=off */
 };
 void chardev_set_hooks(const struct chardev_hooks *hooks);
 

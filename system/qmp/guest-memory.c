@@ -6,6 +6,7 @@
 
 #include "accel/vm.h"
 #include "hw/machine.h"
+#include "hw/virtio/balloon.h"
 #include "memory/backend.h"
 #include "system/emulator.h"
 #include "system/objects.h"
@@ -82,4 +83,24 @@ static void save_physical(struct machine *m, u64 at, u64 size, const char *path,
 void qmp_pmemsave(struct machine *m, const struct qapi_pmemsave_args *args, GError **err)
 {
 	save_physical(m, args->val, args->size, args->filename, err);
+}
+
+struct qapi_balloon_info *qmp_query_balloon(struct machine *m, GError **err)
+{
+	struct qapi_balloon_info *info;
+	u64 actual;
+
+	if (balloon_actual(m, &actual, err))
+		return NULL;
+	info = g_new0(struct qapi_balloon_info, 1);
+	info->actual = (s64)actual;
+	return info;
+}
+
+void qmp_balloon(struct machine *m, const struct qapi_balloon_args *args, GError **err)
+{
+	if (args->value <= 0)
+		error_set(err, "Parameter 'value' expects a size");
+	else
+		balloon_set_target(m, args->value, err);
 }

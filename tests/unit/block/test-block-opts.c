@@ -303,7 +303,7 @@ static void test_auto_read_only(void)
 
 static int notified;
 
-static void on_error(struct block_backend *b, bool is_read, int errnum,
+static void on_error(void *opaque, struct block_backend *b, bool is_read, int errnum,
 		     enum block_error_action action)
 {
 	notified = errnum;
@@ -314,7 +314,7 @@ static void test_error_policy(void)
 	struct block_backend *b = node_ok(g_strdup("driver=null-co,node-name=e"));
 	g_autoptr(GError) err = NULL;
 
-	block_error_notify(on_error);
+	block_error_notify(on_error, NULL);
 	/* The defaults: enospc for writes, report for reads. */
 	g_assert_cmpint(block_error(b, true, EIO), ==, BLOCK_ERROR_REPORT);
 	g_assert_cmpint(notified, ==, EIO);

@@ -466,12 +466,12 @@ static void test_qmp(void)
 	g_assert_nonnull(strstr(err->message, "vsock"));
 }
 
-static void on_quit(int code)
+static void on_quit(void *opaque, int code)
 {
 	quit_code = code;
 }
 
-static void on_commit(void)
+static void on_commit(void *opaque)
 {
 	committed = true;
 }

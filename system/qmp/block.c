@@ -1,0 +1,200 @@
+/* system/qmp/block.c - commands about disk images. */
+#include "qapi/gen/block.h"
+
+#include <sys/stat.h>
+
+#include "block/block.h"
+#include "util/error.h"
+#include "util/timer.h"
+
+static struct qapi_image_info *image_info(const struct block_info *info)
+{
+	struct qapi_image_info *image = g_new0(struct qapi_image_info, 1);
+	struct stat st;
+
+	image->filename = g_strdup(info->filename ?: "");
+	image->format = g_strdup(info->driver);
+	image->virtual_size = (s64)info->size;
+	if (info->filename && !stat(info->filename, &st)) {
+		image->has_actual_size = true;
+		image->actual_size = (s64)st.st_blocks * 512;
+	}
+	return image;
+}
+
+static struct qapi_block_device_info *node_info(const struct block_info *info)
+{
+	static const enum qapi_blockdev_detect_zeroes_options zeroes[] = {
+		[BLOCK_ZEROES_OFF] = QAPI_BLOCKDEV_DETECT_ZEROES_OPTIONS_OFF,
+		[BLOCK_ZEROES_ON] = QAPI_BLOCKDEV_DETECT_ZEROES_OPTIONS_ON,
+		[BLOCK_ZEROES_UNMAP] = QAPI_BLOCKDEV_DETECT_ZEROES_OPTIONS_UNMAP,
+	};
+	struct qapi_block_device_info *node = g_new0(struct qapi_block_device_info, 1);
+
+	node->file = g_strdup(info->filename ?: "");
+	node->node_name = g_strdup(info->node_name);
+	node->ro = info->read_only;
+	node->drv = g_strdup(info->driver);
+	node->active = info->active;
+	node->detect_zeroes = zeroes[info->detect_zeroes];
+	node->children = qapi_blockdev_child_list_new();
+	if (info->child) {
+		struct qapi_blockdev_child *child = g_new0(struct qapi_blockdev_child, 1);
+
+		child->child = g_strdup("file");
+		child->node_name = g_strdup(info->child);
+		g_ptr_array_add(node->children, child);
+	}
+	node->image = image_info(info);
+	node->cache = g_new0(struct qapi_blockdev_cache_info, 1);
+	node->cache->writeback = info->write_cache;
+	node->cache->direct = info->direct;
+	node->cache->no_flush = info->no_flush;
+	return node;
+}
+
+static enum qapi_block_device_io_status io_status(enum block_io_status s)
+{
+	static const enum qapi_block_device_io_status map[] = {
+		[BLOCK_IO_OK] = QAPI_BLOCK_DEVICE_IO_STATUS_OK,
+		[BLOCK_IO_FAILED] = QAPI_BLOCK_DEVICE_IO_STATUS_FAILED,
+		[BLOCK_IO_NOSPACE] = QAPI_BLOCK_DEVICE_IO_STATUS_NOSPACE,
+	};
+
+	return map[s];
+}
+
+/* A disk as users count them: what -drive made, and nodes that a device uses. */
+static bool is_disk(const struct block_info *info)
+{
+	return !info->is_child && (info->id[0] || info->attached);
+}
+
+static void add_disk(struct block_backend *b, const struct block_info *info, void *opaque)
+{
+	struct qapi_block_info *disk;
+
+	if (!is_disk(info))
+		return;
+	disk = g_new0(struct qapi_block_info, 1);
+	disk->device = g_strdup(info->id);
+	disk->qdev = g_strdup(info->qdev);
+	disk->type = g_strdup("unknown");
+	disk->removable = info->cdrom;
+	disk->has_tray_open = info->cdrom;
+	if (info->driver)
+		disk->inserted = node_info(info);
+	if (info->attached) {
+		disk->has_io_status = true;
+		disk->io_status = io_status(info->io_status);
+	}
+	g_ptr_array_add(opaque, disk);
+}
+
+GPtrArray *qmp_query_block(struct machine *m, const struct qapi_query_block_args *args,
+			   GError **err)
+{
+	GPtrArray *list = qapi_block_info_list_new();
+
+	block_foreach(add_disk, list);
+	return list;
+}
+
+static void add_node(struct block_backend *b, const struct block_info *info, void *opaque)
+{
+	if (info->driver)
+		g_ptr_array_add(opaque, node_info(info));
+}
+
+GPtrArray *qmp_query_named_block_nodes(struct machine *m,
+				       const struct qapi_query_named_block_nodes_args *args,
+				       GError **err)
+{
+	GPtrArray *list = qapi_block_device_info_list_new();
+
+	block_foreach(add_node, list);
+	return list;
+}
+
+static struct qapi_block_device_stats *device_stats(const struct block_backend *b)
+{
+	struct qapi_block_device_stats *out = g_new0(struct qapi_block_device_stats, 1);
+	struct block_stats s;
+
+	block_get_stats(b, &s);
+	out->rd_bytes = (s64)s.bytes[BLOCK_OP_READ];
+	out->wr_bytes = (s64)s.bytes[BLOCK_OP_WRITE];
+	out->unmap_bytes = (s64)s.bytes[BLOCK_OP_UNMAP];
+	out->rd_operations = (s64)s.operations[BLOCK_OP_READ];
+	out->wr_operations = (s64)s.operations[BLOCK_OP_WRITE];
+	out->flush_operations = (s64)s.operations[BLOCK_OP_FLUSH];
+	out->unmap_operations = (s64)s.operations[BLOCK_OP_UNMAP];
+	out->rd_total_time_ns = (s64)s.total_time_ns[BLOCK_OP_READ];
+	out->wr_total_time_ns = (s64)s.total_time_ns[BLOCK_OP_WRITE];
+	out->flush_total_time_ns = (s64)s.total_time_ns[BLOCK_OP_FLUSH];
+	out->unmap_total_time_ns = (s64)s.total_time_ns[BLOCK_OP_UNMAP];
+	out->wr_highest_offset = (s64)s.wr_highest_offset;
+	out->failed_rd_operations = (s64)s.failed[BLOCK_OP_READ];
+	out->failed_wr_operations = (s64)s.failed[BLOCK_OP_WRITE];
+	out->failed_flush_operations = (s64)s.failed[BLOCK_OP_FLUSH];
+	out->failed_unmap_operations = (s64)s.failed[BLOCK_OP_UNMAP];
+	out->invalid_rd_operations = (s64)s.invalid[BLOCK_OP_READ];
+	out->invalid_wr_operations = (s64)s.invalid[BLOCK_OP_WRITE];
+	out->invalid_flush_operations = (s64)s.invalid[BLOCK_OP_FLUSH];
+	out->invalid_unmap_operations = (s64)s.invalid[BLOCK_OP_UNMAP];
+	if (s.last_access_ns) {
+		out->has_idle_time_ns = true;
+		out->idle_time_ns = clock_ns(CLOCK_TYPE_REALTIME) - s.last_access_ns;
+	}
+	/* For idle_time_ns requests that failed or were refused are accesses too. */
+	out->account_failed = true;
+	out->account_invalid = true;
+	out->timed_stats = qapi_block_device_timed_stats_list_new();
+	return out;
+}
+
+struct stats_query {
+	GPtrArray *list;
+	bool nodes; /* all nodes by their names, not disks */
+};
+
+static void add_stats(struct block_backend *b, const struct block_info *info, void *opaque)
+{
+	struct stats_query *q = opaque;
+	struct qapi_block_stats *stats;
+
+	if (q->nodes ? !info->driver : !is_disk(info))
+		return;
+	stats = g_new0(struct qapi_block_stats, 1);
+	if (!q->nodes) {
+		stats->device = g_strdup(info->id);
+		stats->qdev = g_strdup(info->qdev);
+	}
+	if (info->driver)
+		stats->node_name = g_strdup(info->node_name);
+	stats->stats = device_stats(b);
+	g_ptr_array_add(q->list, stats);
+}
+
+GPtrArray *qmp_query_blockstats(struct machine *m, const struct qapi_query_blockstats_args *args,
+				GError **err)
+{
+	struct stats_query q = { .list = qapi_block_stats_list_new(), .nodes = args->query_nodes };
+
+	block_foreach(add_stats, &q);
+	return q.list;
+}
+
+void qmp_blockdev_add(struct machine *m, JsonObject *args, GError **err)
+{
+	if (!json_object_has_member(args, "node-name")) {
+		error_set(err, "'node-name' must be specified for the root node");
+		return;
+	}
+	block_node_create(args, err);
+}
+
+void qmp_blockdev_del(struct machine *m, const struct qapi_blockdev_del_args *args, GError **err)
+{
+	block_node_remove(args->node_name, err);
+}
