@@ -24,6 +24,9 @@
 #include "util/log.h"
 #include "util/timer.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -53,6 +56,23 @@ static void mark_harvested(struct kvm_ring *ring, u32 pos)
 	__atomic_store_n(&entry_at(ring, pos)->flags, KVM_DIRTY_GFN_F_RESET, __ATOMIC_RELEASE);
 }
 
+/*
+ * Whether the host's hardware notes writes in a buffer that KVM empties into the ring only when the
+ * vCPU leaves the guest: Intel's page-modification logging may, AMD has none.
+ */
+static bool host_buffers_writes(void)
+{
+#if defined(__x86_64__)
+	u32 eax, ebx, ecx, edx;
+
+	if (!__get_cpuid(0, &eax, &ebx, &ecx, &edx))
+		return true;
+	return ebx != signature_AMD_ebx || ecx != signature_AMD_ecx;
+#else
+	return true;
+#endif
+}
+
 int kvm_ring_enable(struct kvm_accel *kvm, u64 entries, GError **err)
 {
 	struct kvm_enable_cap cap = {
@@ -80,6 +100,7 @@ int kvm_ring_enable(struct kvm_accel *kvm, u64 entries, GError **err)
 		return -EINVAL;
 	}
 	ret = kvm_vm_ioctl(kvm, KVM_ENABLE_CAP, &cap);
+	kvm->flush_before_harvest = host_buffers_writes();
 	if (ret < 0)
 		error_set_errno(err, -ret, "KVM_ENABLE_CAP of a dirty ring of %" PRIu64 " entries",
 				entries);
@@ -316,8 +337,8 @@ int kvm_ring_sync_all(struct kvm_accel *kvm, GError **err)
 	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
 	int ret;
 
-	/* What a vCPU has written may still be in a hardware buffer until it leaves the guest. */
-	kvm_flush_vcpus(kvm);
+	if (kvm->flush_before_harvest)
+		kvm_flush_vcpus(kvm);
 	g_mutex_lock(&kvm->ring_lock);
 	ret = harvest_and_reset(kvm, 0, kvm->nvcpus, false, err);
 	if (!ret && kvm->ring_errno) {

@@ -95,6 +95,7 @@ struct kvm_accel {
 	GMutex reaper_lock;
 	GCond reaper_cond;
 	bool reaper_quit, reaper_wanted;
+	bool flush_before_harvest; /* vCPUs must leave the guest before rings are complete */
 	int ring_errno; /* a reset outside sync() failed; told by the next sync(); ring_lock */
 };
 
