@@ -87,7 +87,11 @@ static void tell(struct vm *vm, bool running, enum run_state state)
 
 void vm_start(struct vm *vm)
 {
+	enum shutdown_cause reset;
+
 	vm_change_begin(vm);
+	reset = vm->reset_on_start;
+	vm->reset_on_start = SHUTDOWN_NONE;
 	if (!vm_running(vm)) {
 		tell(vm, true, RUN_STATE_RUNNING);
 		if (vm->accel && vm->accel->ops->vm_state_changed)
@@ -96,6 +100,8 @@ void vm_start(struct vm *vm)
 		vcpu_resume_all(vm);
 	}
 	vm_change_end(vm);
+	if (reset)
+		vm_request_reset(vm, reset);
 }
 
 /* How far a stopped VM is on its way out: a stop for an earlier stage changes nothing. */
@@ -208,6 +214,13 @@ static void run_reset(struct request *r)
 	struct vm *vm = r->vm;
 
 	vm_change_begin(vm);
+	if (vm->state == RUN_STATE_FINISH_MIGRATE) {
+		/* RAM has been sent: nothing may change it, unless the VM goes on here after all.
+		 */
+		vm->reset_on_start = r->cause;
+		vm_change_end(vm);
+		return;
+	}
 	if (vm_running(vm))
 		vcpu_stop_all(vm);
 	vm_change_end(vm);

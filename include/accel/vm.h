@@ -49,6 +49,7 @@ struct vm {
 	gatomicrefcount refs; /* the owner's, and one per queued request */
 	bool destroyed;
 	int requests_pending; /* bits of requests that are queued for the main thread */
+	enum shutdown_cause reset_on_start; /* machine lock; SHUTDOWN_NONE: none */
 };
 
 /*

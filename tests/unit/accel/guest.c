@@ -148,19 +148,22 @@ void guest_destroy(struct guest *g)
 	g_free(g);
 }
 
-/* Page tables: one page each of level 4 and 3, and a level 2 of 512 large pages. */
+/* Page tables: one page each of level 4 and 3, and two of level 2 with 512 large pages each. */
 #define PAGE_TABLES 0x2000
 #define PTE_USER_RW 0x7
 #define PTE_LARGE   0x80
 
-static void map_first_gib(struct guest *g)
+static void map_memory(struct guest *g)
 {
 	u64 *pml4 = (u64 *)(g->ram->host + PAGE_TABLES), *pdpt = pml4 + 512, *pd = pdpt + 512;
 
 	pml4[0] = (PAGE_TABLES + 0x1000) | PTE_USER_RW;
 	pdpt[0] = (PAGE_TABLES + 0x2000) | PTE_USER_RW;
-	for (u64 i = 0; i < 512; i++)
+	pdpt[3] = (PAGE_TABLES + 0x3000) | PTE_USER_RW;
+	for (u64 i = 0; i < 512; i++) {
 		pd[i] = i * 2 * MiB | PTE_LARGE | PTE_USER_RW;
+		pd[512 + i] = (3 * GiB + i * 2 * MiB) | PTE_LARGE | PTE_USER_RW;
+	}
 }
 
 void guest_long_mode(struct guest *g, int i, unsigned cpl)
@@ -170,7 +173,7 @@ void guest_long_mode(struct guest *g, int i, unsigned cpl)
 	u32 data = DESC_P | DESC_S | cpl << DESC_DPL_SHIFT | DESC_G | 3 << DESC_TYPE_SHIFT;
 	g_autoptr(GError) err = NULL;
 
-	map_first_gib(g);
+	map_memory(g);
 	for (int s = 0; s < 6; s++)
 		env->segs[s] =
 			(struct x86_seg){ .selector = 0x20 | cpl, .limit = ~0u, .flags = data };

@@ -37,7 +37,7 @@ void guest_destroy(struct guest *g);
 
 /*
  * guest_long_mode() - make a vCPU run in long mode: memory below 1 GiB is mapped to itself,
- * GUEST_WORD_ADDR too.
+ * with GUEST_WORD_ADDR, and from 3 to 4 GiB, with the APIC.
  * @cpl: 0 or 3. Some hosts' KVM interprets level 0, slowly.
  */
 void guest_long_mode(struct guest *g, int cpu, unsigned cpl);

@@ -218,6 +218,45 @@ static void test_interrupts(void)
 	close(fd);
 }
 
+/* mov eax, 0xfee00300; mov [rax], INIT to all others; mov [rax], start-up at 0x8000, twice; jmp $
+ */
+static const u8 wake_others[] = { 0xb8, 0x00, 0x03, 0xe0, 0xfe, 0xc7, 0x00, 0x00, 0x45,
+				  0x0c, 0x00, 0xc7, 0x00, 0x08, 0x46, 0x0c, 0x00, 0xc7,
+				  0x00, 0x08, 0x46, 0x0c, 0x00, 0xeb, 0xfe };
+/* mov al, 0x77; out 0xf1, al; hlt; jmp back */
+static const u8 say_77[] = { 0xb0, 0x77, 0xe6, 0xf1, 0xf4, 0xeb, 0xf9 };
+
+/* An application processor waits for the start-up interrupt, also across stops, and then runs. */
+static void test_start_up(void)
+{
+	struct guest *g;
+
+	if (guest_skip())
+		return;
+	g = guest_create("", 2 * MiB, 2, wake_others, sizeof(wake_others));
+	memcpy(g->ram->host + 0x8000, say_77, sizeof(say_77));
+	guest_long_mode(g, 0, 0);
+	g_assert_cmpint(vcpu_reset(g->vm->cpus[1], NULL), ==, 0);
+	g_assert_cmpint(x86_cpu_of(g->vm->cpus[1])->env.mp_state, ==, X86_MP_UNINITIALIZED);
+	for (int i = 0; i < 3; i++) {
+		vm_start(g->vm);
+		vm_stop(g->vm, RUN_STATE_PAUSED);
+	}
+	vm_start(g->vm);
+	/* It may have said it in one of the rounds before. */
+	for (int i = 0; i < 20000 && !__atomic_load_n(&g->words, __ATOMIC_SEQ_CST); i++)
+		guest_sleep(1000);
+	g_assert_cmpuint(g->words, >, 0);
+	g_assert_cmphex(g->said & 0xff, ==, 0x77);
+	/* Halted in the kernel, it still parks. */
+	for (int i = 0; i < 20; i++) {
+		guest_sleep(1000);
+		vm_stop(g->vm, RUN_STATE_PAUSED);
+		vm_start(g->vm);
+	}
+	guest_destroy(g);
+}
+
 static void refused(const char *props, const char *says)
 {
 	static const struct vm_owner owner = { 0 };
@@ -262,5 +301,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/kvm/run/remap", test_remap);
 	g_test_add_func("/kvm/run/ioeventfd", test_ioeventfd);
 	g_test_add_func("/kvm/run/interrupts", test_interrupts);
+	g_test_add_func("/kvm/run/start-up", test_start_up);
 	return g_test_run();
 }

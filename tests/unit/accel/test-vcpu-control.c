@@ -288,6 +288,15 @@ static void test_requests(void)
 	vm_request_stop(vm, RUN_STATE_IO_ERROR);
 	pump_until(&stops, 1);
 	g_assert_cmpstr(run_state_name(vm_run_state(vm)), ==, "io-error");
+	/* A reset must not touch a machine that is being moved; it waits for the start. */
+	vm_stop(vm, RUN_STATE_FINISH_MIGRATE);
+	vm_request_reset(vm, SHUTDOWN_GUEST_RESET);
+	for (int i = 0; i < 20; i++)
+		main_loop_iterate(false);
+	g_assert_cmpint(resets, ==, 0);
+	vm_start(vm);
+	pump_until(&resets, 1);
+	resets = 0;
 	/* A request that outlives its VM is dropped. */
 	vm_request_reset(vm, SHUTDOWN_HOST_QMP_RESET);
 	vm_destroy(vm);
