@@ -93,9 +93,7 @@ static int parse_exec(struct migration_address *a, const char *rest, GError **er
 
 static int refuse_transport(const char *target, GError **err)
 {
-	error_set(err,
-		  "transport of migration target '%s' is not supported: "
-		  "tcp:, unix:, fd:, exec: and file: are",
+	error_set(err, "'%s': unsupported protocol; tcp:, unix:, fd:, exec: and file: are known",
 		  target);
 	return -EINVAL;
 }

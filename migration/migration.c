@@ -189,8 +189,14 @@ static int check_start(struct migration *m, const char *uri, JsonArray *channels
 		return -EBUSY;
 	}
 	if (migration_active(m)) {
-		error_set(err, "a migration is running already (status %s)", migration_status(m));
+		error_set(err, "a migration is in progress already (status %s)",
+			  migration_status(m));
 		return -EBUSY;
+	}
+	if (vm_run_state(m->vm) == RUN_STATE_POSTMIGRATE) {
+		error_set(err, "the machine is in state postmigrate: it runs elsewhere since the "
+			       "previous migration, unless 'cont' says otherwise");
+		return -EPERM;
 	}
 	if (m->blockers->len) {
 		error_set(err, "migration is blocked: %s",
@@ -234,13 +240,8 @@ int migration_start(struct migration *m, const char *uri, JsonArray *channels, b
 
 void migration_cancel(struct migration *m)
 {
-	enum migration_status now = migration_status_now(m);
-
-	if (!migration_active(m) || now == STATUS_CANCELLING || !source_cancel(m->source))
-		return;
-	while (migration_active(m) && now != STATUS_CANCELLING &&
-	       !migration_set_status(m, now, STATUS_CANCELLING))
-		now = migration_status_now(m);
+	if (migration_active(m) && migration_status_now(m) != STATUS_CANCELLING)
+		source_cancel(m->source);
 }
 
 int migration_continue(struct migration *m, const char *state, GError **err)
@@ -249,7 +250,7 @@ int migration_continue(struct migration *m, const char *state, GError **err)
 
 	if (strcmp(state, migration_status_name(now)) || now != STATUS_PRE_SWITCHOVER) {
 		error_set(err,
-			  "migrate-continue '%s': the migration is in status '%s'; only "
+			  "migrate-continue '%s': the migration is in state '%s', and only "
 			  "pre-switchover can be continued",
 			  state, migration_status_name(now));
 		return -EINVAL;
@@ -263,7 +264,8 @@ int migration_continue(struct migration *m, const char *state, GError **err)
 
 int migration_pause(struct migration *m, GError **err)
 {
-	error_set(err, "migrate-pause needs a running post-copy migration; the status is '%s'",
+	error_set(err,
+		  "migrate-pause needs a migration in status postcopy-active; the status is '%s'",
 		  migration_status(m));
 	return -EINVAL;
 }
@@ -308,7 +310,7 @@ int migration_set_capabilities(struct migration *m, JsonArray *capabilities, GEr
 
 	if (migration_active(m) ||
 	    __atomic_load_n(&m->incoming_status, __ATOMIC_ACQUIRE) == STATUS_ACTIVE) {
-		error_set(err, "capabilities cannot change while a migration runs");
+		error_set(err, "capabilities cannot change while a migration is in progress");
 		return -EBUSY;
 	}
 	migration_settings(m, &s);

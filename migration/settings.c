@@ -27,14 +27,14 @@ static const struct {
 	{ "rdma-pin-all", "there is no RDMA transport" },
 	{ "postcopy-ram", "only pre-copy is supported; auto-converge makes busy guests converge" },
 	{ "x-colo", "COLO is not supported" },
-	{ "release-ram", "it needs post-copy, which is not supported" },
+	{ "release-ram", "it needs postcopy-ram, which is not supported" },
 	{ "multifd", "the stream uses one connection" },
 	{ "dirty-bitmaps", "bitmaps of disks do not migrate" },
-	{ "postcopy-blocktime", "it needs post-copy, which is not supported" },
+	{ "postcopy-blocktime", "it needs postcopy-ram, which is not supported" },
 	{ "late-block-activate", "images are activated when the machine starts" },
 	{ "background-snapshot", "stop the machine or migrate to file: instead" },
 	{ "zero-copy-send", "it needs multifd, which is not supported" },
-	{ "postcopy-preempt", "it needs post-copy, which is not supported" },
+	{ "postcopy-preempt", "it needs postcopy-ram, which is not supported" },
 	{ "dirty-limit", "use auto-converge instead" },
 	{ "mapped-ram", "file: writes an ordinary stream" },
 };
@@ -55,17 +55,11 @@ static const char *const compressions[] = { "none", "zlib", "zstd", NULL };
 static const char *const modes[] = { "normal", "cpr-reboot", "cpr-transfer", "cpr-exec", NULL };
 static const char *const detections[] = { "none", "legacy", "multifd", NULL };
 
-#define NO_MULTIFD  "multifd is not supported"
-#define NO_POSTCOPY "post-copy is not supported"
-#define NO_LIMIT    "dirty-limit is not supported"
+#define NO_MULTIFD "multifd is not supported"
 
 #define NUMBER(nm, field, init, lo, hi)                                                            \
 	{                                                                                          \
 		nm, PARAM_NUMBER, offsetof(struct parameters, field), init, lo, hi, NULL, NULL     \
-	}
-#define FIXED(nm, field, init, lo, hi, why)                                                        \
-	{                                                                                          \
-		nm, PARAM_NUMBER, offsetof(struct parameters, field), init, lo, hi, NULL, why      \
 	}
 
 static const struct param params[] = {
@@ -85,16 +79,17 @@ static const struct param params[] = {
 	  0, 0, 1, NULL, NULL },
 	{ "zero-page-detection", PARAM_ENUM, offsetof(struct parameters, zero_page_detection),
 	  ZERO_PAGES_MULTIFD, 0, 2, detections, NULL },
-	FIXED("x-checkpoint-delay", x_checkpoint_delay, 20000, 0, UINT32_MAX,
-	      "COLO is not supported"),
-	FIXED("multifd-channels", multifd_channels, 2, 1, 255, NO_MULTIFD),
-	FIXED("max-postcopy-bandwidth", max_postcopy_bandwidth, 0, 0, UINT64_MAX, NO_POSTCOPY),
-	FIXED("multifd-zlib-level", multifd_zlib_level, 1, 0, 9, NO_MULTIFD),
-	FIXED("multifd-qatzip-level", multifd_qatzip_level, 1, 1, 9, NO_MULTIFD),
-	FIXED("multifd-zstd-level", multifd_zstd_level, 1, 0, 20, NO_MULTIFD),
-	FIXED("x-vcpu-dirty-limit-period", x_vcpu_dirty_limit_period, 1000, 1, 1000, NO_LIMIT),
-	FIXED("vcpu-dirty-limit", vcpu_dirty_limit, 1, 1, UINT64_MAX, NO_LIMIT),
-	FIXED("x-rdma-chunk-size", x_rdma_chunk_size, MiB, 0, UINT64_MAX, "RDMA is not supported"),
+	/* Numbers that only capabilities read which cannot be switched on here. Management tools
+	 * set and restore them, so they are kept. */
+	NUMBER("x-checkpoint-delay", x_checkpoint_delay, 20000, 0, UINT32_MAX),
+	NUMBER("multifd-channels", multifd_channels, 2, 1, 255),
+	NUMBER("max-postcopy-bandwidth", max_postcopy_bandwidth, 0, 0, UINT64_MAX),
+	NUMBER("multifd-zlib-level", multifd_zlib_level, 1, 0, 9),
+	NUMBER("multifd-qatzip-level", multifd_qatzip_level, 1, 1, 9),
+	NUMBER("multifd-zstd-level", multifd_zstd_level, 1, 0, 20),
+	NUMBER("x-vcpu-dirty-limit-period", x_vcpu_dirty_limit_period, 1000, 1, 1000),
+	NUMBER("vcpu-dirty-limit", vcpu_dirty_limit, 1, 1, UINT64_MAX),
+	NUMBER("x-rdma-chunk-size", x_rdma_chunk_size, MiB, 0, UINT64_MAX),
 	{ "multifd-compression", PARAM_ENUM, offsetof(struct parameters, multifd_compression), 0, 0,
 	  2, compressions, NO_MULTIFD },
 	{ "mode", PARAM_ENUM, offsetof(struct parameters, mode), 0, 0, 3, modes,

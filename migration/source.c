@@ -118,11 +118,32 @@ static GError *best_reason(struct source *s, int ret, GError *ours)
 	return theirs;
 }
 
-static void finish(struct source *s, int ret, GError *err)
+/* Every cancelled migration passes through "cancelling", whoever notices first. */
+static void set_cancelling(struct source *s)
+{
+	enum migration_status now = migration_status_now(s->m);
+
+	while (migration_active(s->m) && now != STATUS_CANCELLING &&
+	       !migration_set_status(s->m, now, STATUS_CANCELLING))
+		now = migration_status_now(s->m);
+}
+
+static void set_failed(struct source *s, const GError *err)
 {
 	struct migration *m = s->m;
 	enum migration_status now = migration_status_now(m);
-	bool cancelled;
+
+	g_mutex_lock(&m->lock);
+	g_free(m->error_desc);
+	m->error_desc = g_strdup(err->message);
+	g_mutex_unlock(&m->lock);
+	while (!migration_set_status(m, now, STATUS_FAILED))
+		now = migration_status_now(m);
+}
+
+static void finish(struct source *s, int ret, GError *err)
+{
+	struct migration *m = s->m;
 
 	if (ret)
 		err = best_reason(s, ret, err);
@@ -134,21 +155,18 @@ static void finish(struct source *s, int ret, GError *err)
 		source_restore_vm(s);
 	channel_close(s->ch, NULL);
 	STAT_SET(s->end_ns, monotonic_ns());
-	__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
 	if (!ret) {
-		migration_set_status(m, now, STATUS_COMPLETED);
-		return;
-	}
-	cancelled = cancel_requested(s) || now == STATUS_CANCELLING;
-	if (!cancelled) {
-		g_mutex_lock(&m->lock);
-		g_free(m->error_desc);
-		m->error_desc = g_strdup(err->message);
-		g_mutex_unlock(&m->lock);
+		__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
+		migration_set_status(m, STATUS_DEVICE, STATUS_COMPLETED);
+	} else if (cancel_requested(s)) {
+		set_cancelling(s);
+		__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
+		migration_set_status(m, STATUS_CANCELLING, STATUS_CANCELLED);
+	} else {
+		__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
+		set_failed(s, err);
 	}
 	g_clear_error(&err);
-	while (!migration_set_status(m, now, cancelled ? STATUS_CANCELLED : STATUS_FAILED))
-		now = migration_status_now(m);
 }
 
 static gpointer source_thread(gpointer data)
@@ -190,7 +208,7 @@ struct source *source_start(struct migration *m, struct migration_address *addre
 	return s;
 }
 
-bool source_cancel(struct source *s)
+void source_cancel(struct source *s)
 {
 	bool in_time;
 
@@ -198,11 +216,11 @@ bool source_cancel(struct source *s)
 	in_time = !s->committed;
 	if (in_time)
 		__atomic_store_n(&s->cancel_requested, true, __ATOMIC_RELEASE);
-	g_cond_broadcast(&s->m->changed);
 	g_mutex_unlock(&s->m->lock);
-	if (in_time)
-		channel_cancel(s->ch);
-	return in_time;
+	if (!in_time || __atomic_load_n(&s->done, __ATOMIC_ACQUIRE))
+		return;
+	set_cancelling(s); /* wakes a thread that waits for a change */
+	channel_cancel(s->ch);
 }
 
 void source_join(struct source *s)

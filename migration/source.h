@@ -50,8 +50,8 @@ struct source {
 /* source_start() - takes over @address and an opened @ch (a socket is connected later). */
 struct source *source_start(struct migration *m, struct migration_address *address,
 			    struct channel *ch);
-/* source_cancel() - any thread. Return: false if the receiver may run already. */
-bool source_cancel(struct source *s);
+/* source_cancel() - no effect once the receiver may run. Main thread. */
+void source_cancel(struct source *s);
 /* source_join() - waits for the thread; frees @s. Machine lock not held unless it is done. */
 void source_join(struct source *s);
 

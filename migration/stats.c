@@ -25,11 +25,11 @@ static JsonObject *ram_object(struct source *s, bool completed)
 	u64 downtime_bytes = STAT_GET(s->downtime_bytes);
 	u64 remaining = MIN(ram_source_remaining(st), total);
 	double mbps = STAT_GET(s->conv.rate_bps) / 1e6;
-	s64 end = STAT_GET(s->end_ns);
+	s64 end = STAT_GET(s->end_ns), active = STAT_GET(s->active_ns);
 
 	/* At the end, the mean; a short migration has seen no full window. */
-	if (completed && end > s->start_ns)
-		mbps = sent * 8.0 * 1000 / (end - s->start_ns);
+	if (completed && end > active)
+		mbps = sent * 8.0 * 1000 / (end - active);
 	set_int(o, "transferred", sent);
 	set_int(o, "remaining", completed ? 0 : remaining);
 	set_int(o, "total", total);
@@ -192,7 +192,7 @@ JsonObject *migration_query(struct migration *m)
 {
 	enum migration_status status = migration_status_now(m);
 	JsonObject *o = json_object_new();
-	const char *error = NULL;
+	char **error = NULL;
 
 	if (m->incoming) {
 		enum migration_status in = __atomic_load_n(&m->incoming_status, __ATOMIC_ACQUIRE);
@@ -202,15 +202,15 @@ JsonObject *migration_query(struct migration *m)
 		if (m->incoming->addresses)
 			json_object_set_array_member(o, "socket-address",
 						     json_array_ref(m->incoming->addresses));
-		error = in == STATUS_FAILED ? m->incoming_error : NULL;
+		error = in == STATUS_FAILED ? &m->incoming_error : NULL;
 	}
 	if (status != STATUS_NONE) {
 		json_object_set_string_member(o, "status", migration_status_name(status));
-		error = status == STATUS_FAILED ? m->error_desc : NULL;
+		error = status == STATUS_FAILED ? &m->error_desc : NULL;
 	}
 	g_mutex_lock(&m->lock);
-	if (error)
-		json_object_set_string_member(o, "error-desc", error);
+	if (error && *error)
+		json_object_set_string_member(o, "error-desc", *error);
 	g_mutex_unlock(&m->lock);
 	add_blockers(o, m);
 	/* Setup, cancelled and failed have times only; QEMU leaves the rest out as well. */

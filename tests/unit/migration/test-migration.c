@@ -1,11 +1,14 @@
 /* tests/unit/migration/test-migration.c - whole migrations between two machines. */
 #include "pair.h"
 
+#include "migration/pages.h"
+#include "util/bitmap.h"
 #include "util/fdset.h"
 #include "util/lock.h"
 #include "util/main-loop.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -555,7 +558,7 @@ static void test_refusals(void)
 	expect_refusal(migration_start(a->m, NULL, NULL, false, &err), &err, "exactly one");
 	expect_refusal(migration_start(a->m, uri, none, false, &err), &err, "exactly one");
 	expect_refusal(migration_start(a->m, uri, NULL, true, &err), &err, "postcopy-paused");
-	expect_refusal(migration_pause(a->m, &err), &err, "post-copy");
+	expect_refusal(migration_pause(a->m, &err), &err, "postcopy-active");
 	expect_refusal(migration_recover(b->m, uri, &err), &err, "postcopy-paused");
 	expect_refusal(migration_start_postcopy(a->m, &err), &err, "postcopy-ram");
 	expect_refusal(migration_start(a->m, "file:/tmp/x,offset=0x20M", NULL, false, &err), &err,
@@ -569,10 +572,39 @@ static void test_refusals(void)
 	fake_vm_fill(a, 2048, 8);
 	start(a, uri);
 	pump_until(a, "active");
-	expect_refusal(migration_start(a->m, uri, NULL, false, &err), &err, "running already");
+	expect_refusal(migration_start(a->m, uri, NULL, false, &err), &err, "in progress already");
 	expect_refusal(migration_add_blocker(a->m, "late", &err), &err, "late");
 	migration_cancel(a->m);
 	pump_until(a, "cancelled");
+	fake_vm_destroy(a);
+	fake_vm_destroy(b);
+}
+
+/* Sparse memory stays sparse; a full huge page may come as one. */
+static void test_zero_pages_stay_absent(void)
+{
+	static const struct fake_vm_spec spec = { .ram_bytes = 64 * MiB };
+	struct fake_vm *a = fake_vm_create(&spec), *b = fake_vm_create(&spec);
+	g_autofree char *uri = fake_vm_listen(b);
+	u64 absent[BITMAP_WORDS(PAGE_PROBE_MAX)], present = 0;
+	struct page_probe probe;
+
+	/* As a guest without huge pages would: 512 pages in a row, then one in each MiB. */
+	madvise(a->ram->host, a->ram->max_size, MADV_NOHUGEPAGE);
+	fake_vm_fill(a, 512, 18);
+	for (u64 at = 4 * MiB; at < 64 * MiB; at += MiB)
+		a->ram->host[at] = 1;
+	start(a, uri);
+	pump_until(a, "completed");
+	pump_incoming(b, "completed");
+	page_probe_init(&probe);
+	for (u64 at = 0; at < ram_pages(b->ram); at += PAGE_PROBE_MAX) {
+		page_probe_absent(&probe, b->ram, at, PAGE_PROBE_MAX, absent);
+		present += PAGE_PROBE_MAX - bitmap_count(absent, 0, PAGE_PROBE_MAX);
+	}
+	page_probe_finish(&probe);
+	g_assert_cmpuint(present, ==, 512 + 60);
+	g_assert_true(fake_vm_equal(a, b));
 	fake_vm_destroy(a);
 	fake_vm_destroy(b);
 }
@@ -900,6 +932,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/control/cancel-before-switchover", test_cancel_before_switchover);
 	g_test_add_func("/control/paused-twice", test_paused_twice);
 	g_test_add_func("/control/refusals", test_refusals);
+	g_test_add_func("/memory/zero-pages-stay-absent", test_zero_pages_stay_absent);
 	g_test_add_func("/tracking/clears-are-batched", test_clears_are_batched);
 	g_test_add_func("/tracking/device-writes", test_device_writes);
 	g_test_add_func("/tracking/late-writes", test_late_writes);

@@ -282,7 +282,8 @@ static void test_parameters(void)
 	set(&s, "{'xbzrle-cache-size': 1024}", "xbzrle-cache-size");
 	set(&s, "{'downtime-limit': 5, 'no-such': 1}", "no-such");
 	set(&s, "{'multifd-channels': 2}", NULL);
-	set(&s, "{'multifd-channels': 4}", "multifd is not supported");
+	set(&s, "{'multifd-channels': 255}", NULL);
+	set(&s, "{'multifd-compression': 'zstd'}", "multifd is not supported");
 	set(&s, "{'multifd-channels': 300}", "1 to 255");
 	set(&s, "{'tls-creds': ''}", NULL);
 	set(&s, "{'tls-creds': 'tls0'}", "TLS is not supported");
