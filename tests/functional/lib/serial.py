@@ -91,14 +91,18 @@ class Serial:
         sock.sendall(char.encode())
         return self.wait(pattern, timeout, start)
 
-    def lines(self, pattern):
-        """Every whole line that matches, as (arrival time, match)."""
+    def arrivals(self, pattern):
+        """Every match, as (arrival time of its last character, match)."""
         with self._changed:
             text, arrivals = self._text, list(self._arrivals)
         found, i = [], 0
-        for match in re.finditer(pattern + r'\n', text):
+        for match in re.finditer(pattern, text):
             end = match.end() - 1
             while i + 1 < len(arrivals) and arrivals[i + 1][0] <= end:
                 i += 1
             found.append((arrivals[i][1], match))
         return found
+
+    def lines(self, pattern):
+        """Every whole line that matches, as (arrival time, match)."""
+        return self.arrivals(pattern + r'\n')

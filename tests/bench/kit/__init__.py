@@ -1,0 +1,1 @@
+"""What tests/bench/migrate is made of."""
