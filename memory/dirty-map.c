@@ -36,10 +36,10 @@ void dirty_map_client_stop(struct dirty_map *map, enum dirty_client client)
 	__atomic_fetch_and(&map->active, ~DIRTY_BIT(client), __ATOMIC_SEQ_CST);
 }
 
-/* Clients of @clients that track now. Ordered after the caller's write of the page. */
+/* Clients of @clients that track now. The caller has written the page; dirty_tracker_start() makes
+ * that write visible before a client reads pages (process_barrier()). */
 static u32 active_of(const struct dirty_map *map, u32 clients)
 {
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n(&map->active, __ATOMIC_SEQ_CST) & clients;
 }
 

@@ -1,6 +1,7 @@
 /* memory/dirty-tracker.c - clients share one tracking back end. */
 #include "memory/dirty-log.h"
 
+#include "util/barrier.h"
 #include "util/bitmap.h"
 
 #include <assert.h>
@@ -42,6 +43,8 @@ static void start_client(struct dirty_tracker *t, enum dirty_client client, bool
 
 		dirty_map_client_start(&b->dirty, client, all_dirty);
 	}
+	/* A device that saw the client inactive wrote its page before: now we see that write. */
+	process_barrier();
 }
 
 static void stop_client(struct dirty_tracker *t, enum dirty_client client)
