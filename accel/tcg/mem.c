@@ -6,6 +6,7 @@ struct tcg_mmu *tcg_mmu_create(void)
 {
 	struct tcg_mmu *mmu = g_new0(struct tcg_mmu, 1);
 
+	mmu->r_used = mmu->w_used = mmu->jc_used = ~(u64)0;
 	tcg_mmu_flush(mmu);
 	return mmu;
 }
@@ -15,27 +16,48 @@ void tcg_mmu_destroy(struct tcg_mmu *mmu)
 	g_free(mmu);
 }
 
+/* Empty the 64ths of an array of @size bytes that @used names. */
+static void clear_used(void *array, size_t size, u64 *used)
+{
+	size_t part = size / 64;
+
+	for (u64 left = *used; left; left &= left - 1)
+		memset((u8 *)array + __builtin_ctzll(left) * part, 0xff, part);
+	*used = 0;
+}
+
 void tcg_mmu_flush(struct tcg_mmu *mmu)
 {
 	memset(mmu->hint_r, 0, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
-	memset(mmu->r, 0xff, sizeof(mmu->r) + sizeof(mmu->w) + sizeof(mmu->jc));
+	clear_used(mmu->r, sizeof(mmu->r), &mmu->r_used);
+	clear_used(mmu->w, sizeof(mmu->w), &mmu->w_used);
+	clear_used(mmu->jc, sizeof(mmu->jc), &mmu->jc_used);
 }
 
 void tcg_mmu_rearm(struct tcg_mmu *mmu)
 {
 	memset(mmu->hint_w, 0, sizeof(mmu->hint_w));
-	memset(mmu->w, 0xff, sizeof(mmu->w));
+	clear_used(mmu->w, sizeof(mmu->w), &mmu->w_used);
+}
+
+void tcg_mmu_flush_code(struct tcg_mmu *mmu)
+{
+	clear_used(mmu->jc, sizeof(mmu->jc), &mmu->jc_used);
 }
 
 void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
 {
 	unsigned index = tlb_index(va);
-	unsigned slot = (va & TCG_PAGE_MASK) >> 2 & (JC_SIZE - 1);
+	unsigned slots = TCG_PAGE_SIZE >> 2; /* of one page in the jump cache */
+	unsigned quarter = (va >> TCG_PAGE_BITS) & (JC_SIZE / slots - 1);
+	u64 mine = mmu->jc_used & (u64)0xffff << (16 * quarter);
 
+	_Static_assert(JC_SIZE == 4 * (TCG_PAGE_SIZE >> 2), "a page has 16 of 64 parts");
 	memset(mmu->hint_r, 0, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
 	mmu->r[index].tag = TLB_EMPTY;
 	mmu->w[index].tag = TLB_EMPTY;
-	memset(&mmu->jc[slot], 0xff, (TCG_PAGE_SIZE >> 2) * sizeof(struct jc_entry));
+	mmu->jc_used &= ~mine;
+	clear_used(mmu->jc, sizeof(mmu->jc), &mine);
 }
 
 /* Ask the target for one page and remember what may be remembered. */
@@ -53,6 +75,7 @@ static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access acc
 
 	addend = (u64)(uintptr_t)page->host - tag;
 	if (page->readable) {
+		mmu->r_used |= (u64)1 << (index / (TLB_SIZE / 64));
 		mmu->r[index].tag = tag;
 		mmu->r[index].addend = addend;
 	}
@@ -60,6 +83,7 @@ static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access acc
 		u64 reasons = (page->track ? TLB_TRACK : 0) |
 			      (tcg_code_in_page(page->phys) ? TLB_CODE : 0);
 
+		mmu->w_used |= (u64)1 << (index / (TLB_SIZE / 64));
 		mmu->w[index].tag = tag | reasons;
 		mmu->w[index].addend = addend;
 		mmu->phys[index] = page->phys;

@@ -132,7 +132,7 @@ static void catch_up(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
 		mmu->code_gen = gen;
 	}
 	if (mmu->jc_key != cpu->state_key || mmu->flush_gen != flush_gen) {
-		memset(mmu->jc, 0xff, sizeof(mmu->jc));
+		tcg_mmu_flush_code(mmu);
 		mmu->jc_key = cpu->state_key;
 		mmu->flush_gen = flush_gen;
 	}
@@ -357,11 +357,14 @@ const void *region_find(struct tcg_cpu *cpu)
 
 	if (pc & 3)
 		return NULL;
+	if (jc->pc == pc && host_is_live(jc->host))
+		return jc->host;
 	g_mutex_lock(&lock);
 	r = lookup_locked(cpu);
 	g_mutex_unlock(&lock);
 	if (!r)
 		return NULL;
+	cpu->mmu->jc_used |= (u64)1 << ((jc - cpu->mmu->jc) / (JC_SIZE / 64));
 	jc->host = r->entry + code_rx;
 	jc->pc = pc;
 	return jc->host;

@@ -21,6 +21,8 @@ void e_end(struct trans *t);
 void host_link(u8 *site, const u8 *target);
 /* Replace the first instruction of a region by a jump. */
 void host_redirect(u8 *entry, const u8 *target);
+/* False once host_redirect() was called for the region that starts at @code (executable). */
+bool host_is_live(const void *code);
 
 struct tcg_region {
 	u64 phys; /* of the first instruction */

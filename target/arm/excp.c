@@ -78,6 +78,7 @@ void arm_exception_return(struct arm_cpu *cpu, u64 pc, u64 spsr)
 		arm_set_pstate(cpu, (spsr & ~keep) | (cpu->pstate & keep) | PSTATE_IL);
 	}
 	cpu->tcg.npc = pc;
+	arm_unmasked(cpu);
 }
 
 /* Common part of entry to level @el at vector @kind, with the interrupted pc as return address. */

@@ -6,16 +6,17 @@
 
 #include "target/arm/cpu.h"
 
-#define HCR_VM  (1ull << 0)
-#define HCR_AMO (1ull << 5)
-#define HCR_IMO (1ull << 4)
-#define HCR_FMO (1ull << 3)
-#define HCR_FB  (1ull << 9)
-#define HCR_TWI (1ull << 13)
-#define HCR_TWE (1ull << 14)
-#define HCR_TSC (1ull << 19)
-#define HCR_TGE (1ull << 27)
-#define HCR_E2H (1ull << 34)
+#define HCR_VM      (1ull << 0)
+#define HCR_AMO     (1ull << 5)
+#define HCR_IMO     (1ull << 4)
+#define HCR_FMO     (1ull << 3)
+#define HCR_FB      (1ull << 9)
+#define HCR_VIRTUAL (7ull << 6) /* VF, VI, VSE */
+#define HCR_TWI     (1ull << 13)
+#define HCR_TWE     (1ull << 14)
+#define HCR_TSC     (1ull << 19)
+#define HCR_TGE     (1ull << 27)
+#define HCR_E2H     (1ull << 34)
 
 /*
  * arm_exception_return() - the ERET family: restore PSTATE and continue at @pc.
@@ -37,6 +38,13 @@ enum arm_vector {
 	VECTOR_FIQ = 0x100,
 	VECTOR_SERROR = 0x180
 };
+
+/* Mask bits have been cleared: look at the interrupt lines before the next region. */
+static inline void arm_unmasked(struct arm_cpu *cpu)
+{
+	if (__atomic_load_n(&cpu->irq_lines, __ATOMIC_SEQ_CST) || cpu->hcr_el2 & HCR_VIRTUAL)
+		__atomic_store_n(&cpu->tcg.exit_request, 1, __ATOMIC_RELAXED);
+}
 
 /* Enter the handler of an interrupt at exception level @el (1 to 3). */
 void arm_take_interrupt(struct arm_cpu *cpu, enum arm_vector kind, unsigned el);

@@ -108,9 +108,15 @@ static _Noreturn void raise_call(struct arm_cpu *cpu, unsigned ec, unsigned imm,
 	arm_raise(cpu, ec, imm, 0);
 }
 
+/* With a machine around the handler is entered at once, without a detour through tcg_run(). */
 void exec_SVC(struct arm_cpu *cpu, const struct a64_SVC *i)
 {
-	raise_call(cpu, EC_SVC64, i->imm, 0);
+	if (!cpu->mmu)
+		raise_call(cpu, EC_SVC64, i->imm, 0);
+	tcg_set_pc(&cpu->tcg, cpu_pc(cpu) + 4);
+	cpu->excp = (struct arm_exception){ .ec = EC_SVC64, .iss = i->imm };
+	arm_take_exception(cpu);
+	branch_to(cpu, cpu_pc(cpu));
 }
 
 void exec_HVC(struct arm_cpu *cpu, const struct a64_HVC *i)

@@ -95,17 +95,6 @@ void exec_MSR_I(struct arm_cpu *cpu, const struct a64_MSR_I *i)
 		return;
 	case 031: bit = PSTATE_SSBS; break;
 	case 032: bit = PSTATE_DIT; break;
-	case 036: /* DAIFSet */
-	case 037: /* DAIFClr */
-		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UMA))
-			arm_raise(cpu, EC_SYSREG, 0, 0);
-		if (i->op2 == 6) {
-			cpu->pstate |= (u32)i->crm << 6;
-		} else {
-			cpu->pstate &= ~((u32)i->crm << 6);
-			cpu->tcg.exit_request = 1; /* an interrupt may be possible now */
-		}
-		return;
 	default: arm_undefined(cpu);
 	}
 	if ((bit == PSTATE_UAO && !cpu_has(cpu, ARM_FEAT_UAO)) ||
@@ -115,6 +104,24 @@ void exec_MSR_I(struct arm_cpu *cpu, const struct a64_MSR_I *i)
 		arm_undefined(cpu);
 	cpu->pstate = (cpu->pstate & ~bit) | (i->crm & 1 ? bit : 0);
 	arm_state_changed(cpu);
+}
+
+/* ISS of a trapped MSR DAIFSet or DAIFClr: op0 0, op1 3, CRn 4, Rt 31, a write. */
+static u32 daif_syndrome(const struct a64_MSR_DAIFI *i)
+{
+	return (u32)(6 + i->clear) << 17 | 3u << 14 | 4u << 10 | 31u << 5 | (u32)i->crm << 1;
+}
+
+void exec_MSR_DAIFI(struct arm_cpu *cpu, const struct a64_MSR_DAIFI *i)
+{
+	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UMA))
+		arm_raise(cpu, EC_SYSREG, daif_syndrome(i), 0);
+	if (i->clear) {
+		cpu->pstate &= ~((u32)i->crm << 6);
+		arm_unmasked(cpu);
+	} else {
+		cpu->pstate |= (u32)i->crm << 6;
+	}
 }
 
 /* DC ZVA: 64 bytes, see DCZID_EL0. */

@@ -1,6 +1,7 @@
 /* target/arm/sysreg.c - system registers that are plain state of the CPU (Arm DDI 0487, D24.2). */
 #include "target/arm/sysreg.h"
 #include "target/arm/cpu-features.h"
+#include "target/arm/excp.h"
 #include "target/arm/mmu.h"
 
 #define AT(field) offsetof(struct arm_cpu, field)
@@ -62,7 +63,7 @@ static u64 read_daif(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 static void write_daif(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
 	cpu->pstate = (cpu->pstate & ~PSTATE_DAIF) | (val & PSTATE_DAIF);
-	cpu->tcg.exit_request = 1; /* an interrupt may be possible now */
+	arm_unmasked(cpu);
 }
 
 /* FPCR: AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */

@@ -103,3 +103,18 @@ bool trans_MSR_TPIDR0(struct trans *t, const struct a64_MSR_TPIDR0 *i)
 	e_st_field(t, 1, offsetof(struct arm_cpu, tpidr_el[0]), gx(i->rt));
 	return true;
 }
+
+bool trans_MSR_DAIFI(struct trans *t, const struct a64_MSR_DAIFI *i)
+{
+	unsigned field = offsetof(struct arm_cpu, pstate);
+
+	if (i->clear || cpu_el(region_of(t)->cpu) == 0) {
+		e_call(t, (void (*)(void))exec_MSR_DAIFI, i, sizeof(*i), false);
+		e_exit_check(t);
+		return true;
+	}
+	e_ld_field(t, 0, E_T0, field);
+	e_alui(t, E_OR, 0, E_T0, E_T0, (s64)i->crm << 6);
+	e_st_field(t, 0, field, E_T0);
+	return true;
+}

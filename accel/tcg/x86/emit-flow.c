@@ -47,6 +47,12 @@ static void event_check(struct trans *t, u32 off)
 	s->off = off;
 }
 
+void e_exit_check(struct trans *t)
+{
+	g_assert(t->flags.where == FLAGS_STORED);
+	event_check(t, t->off + 4);
+}
+
 void e_begin(struct trans *t)
 {
 	static const u8 nop8[] = { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 };
@@ -265,9 +271,14 @@ void x_slow_flow(struct trans *t, struct slow_path *s)
 		break;
 	default: /* SLOW_EVENT */
 		x_set32(s->from, t->p);
-		x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);
-		x_movi(t, RAX, 0);
-		x_jump_out(t, host_entry.leave);
+		if (s->off < TCG_PAGE_SIZE) {
+			x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);
+			x_movi(t, RAX, 0);
+			x_jump_out(t, host_entry.leave);
+		} else {
+			e_pc(t, E_T0, s->off);
+			x_jump_out(t, host_entry.leave_rax);
+		}
 		break;
 	}
 }

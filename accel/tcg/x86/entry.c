@@ -111,3 +111,8 @@ void host_redirect(u8 *entry, const u8 *target)
 	memcpy(&word, bytes, sizeof(word));
 	__atomic_store_n((u64 *)entry, word, __ATOMIC_RELEASE);
 }
+
+bool host_is_live(const void *code)
+{
+	return __atomic_load_n((const u8 *)code, __ATOMIC_RELAXED) != 0xe9;
+}

@@ -213,6 +213,8 @@ unsigned e_test_zero(struct trans *t, unsigned w, unsigned a);
 unsigned e_test_bit(struct trans *t, unsigned a, unsigned bit);
 /* Go to the address in register a. */
 void e_goto_reg(struct trans *t, unsigned a);
+/* After e_call(): leave before the next instruction if cpu->exit_request is set. */
+void e_exit_check(struct trans *t);
 /* Call fn(cpu, args) with the complete state in memory; @size bytes of args are copied. With @end
  * the region ends: the next address is what fn left in cpu->npc (by default that after it). */
 void e_call(struct trans *t, void (*fn)(void), const void *args, unsigned size, bool end);

@@ -41,6 +41,8 @@ struct tcg_mmu {
 	struct page_hint hint_r[32], hint_w[32]; /* last page used with base register n */
 	struct tlb_entry r[TLB_SIZE], w[TLB_SIZE];
 	struct jc_entry jc[JC_SIZE];
+	/* Bit n: the n-th 64th of the array may hold entries; a flush need not touch the rest. */
+	u64 r_used, w_used, jc_used;
 	u64 phys[TLB_SIZE]; /* of w[], for first_store and code pages */
 	u32 code_gen;       /* number of code pages ever when w[] was last cleared for them */
 	u32 flush_gen;      /* how often all translations had been dropped when jc[] was cleared */
@@ -63,6 +65,9 @@ void tcg_mmu_destroy(struct tcg_mmu *mmu);
 /* Forget all translations, or those of one page. Context: the vCPU's thread. */
 void tcg_mmu_flush(struct tcg_mmu *mmu);
 void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va);
+
+/* Forget only where translated code is. */
+void tcg_mmu_flush_code(struct tcg_mmu *mmu);
 
 /* Make every store slow again, so that first_store is called anew. */
 void tcg_mmu_rearm(struct tcg_mmu *mmu);

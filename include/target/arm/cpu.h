@@ -82,6 +82,7 @@ struct arm_cpu {
 	u64 vmpidr_el2, vpidr_el2;
 	u64 midr, mpidr;
 	u64 pac_key[PAC_KEYS][2]; /* low, high half */
+	u32 irq_lines;            /* bits of enum arm_irq_line; atomic */
 	GHashTable *sysregs;      /* registers of this CPU only, see target/arm/sysreg.h */
 	enum arm_wait waiting;    /* set by WFI and WFE together with tcg.exit_request */
 	bool has_el2, has_el3;
@@ -184,5 +185,14 @@ u32 arm_state_key(const struct arm_cpu *cpu);
 
 /* Features of the CPU model "max", one bit each. */
 u64 arm_features_max(void);
+
+/*
+ * arm_cpu_reset() - state after a cold reset, at the highest exception level (D1.5).
+ * @entry: where execution starts.
+ *
+ * Keeps features, has_el2, has_el3, conduit and mpidr, which the creator sets, and fills the ID
+ * registers from them.
+ */
+void arm_cpu_reset(struct arm_cpu *cpu, u64 entry);
 
 #endif

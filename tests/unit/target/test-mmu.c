@@ -4,6 +4,7 @@
 #include "accel/tcg/mem.h"
 #include "target/arm/cpu.h"
 #include "target/arm/excp.h"
+#include "target/arm/irq.h"
 #include "target/arm/mmu.h"
 
 #define RAM_BASE 0x40000000ull
@@ -65,6 +66,8 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 	}
 	if (raised)
 		arm_take_exception(cpu);
+	else
+		arm_irq_take(cpu);
 	return true;
 }
 
@@ -108,26 +111,19 @@ static u64 *map_page(u64 root, u64 va, u64 pa, u64 attributes, int level)
 
 static u64 root;
 
-/* A CPU at EL1 with 39-bit addresses; the first MiB of RAM is mapped flat for EL1 code. */
-static struct arm_cpu *cpu_new(bool jit)
+/* A CPU at EL1 with 39-bit addresses and the tables at root. */
+static struct arm_cpu *cpu_add(bool jit)
 {
 	struct arm_cpu *cpu = g_aligned_alloc0(1, sizeof(*cpu), 64);
 
-	ram = g_aligned_alloc0(1, RAM_SIZE, 4096);
-	tcg_invalidate(RAM_BASE, RAM_SIZE); /* what earlier tests had there */
-	next_table = RAM_BASE + 2 * MiB;
-	dirtied = 0;
-	track = false;
 	cpu->tcg.ops = &ops;
 	cpu->features = arm_features_max();
 	cpu->conduit = ARM_CONDUIT_HVC;
-	cpu->cpacr_el1 = 3u << 20;
-	cpu->pstate = PSTATE_SPSEL | 1u << PSTATE_EL_SHIFT;
 	tcg_cpu_register(&cpu->tcg, jit);
 	arm_mmu_create(cpu, &bus);
-	root = new_table();
-	for (u64 at = RAM_BASE; at < RAM_BASE + MiB; at += 4096)
-		map_page(root, at, at, AF | UXN, 3);
+	arm_cpu_reset(cpu, RAM_BASE);
+	cpu->pstate &= ~PSTATE_DAIF;
+	cpu->cpacr_el1 = 3u << 20;
 	cpu->mair_el[1] = 0x00ff;
 	cpu->tcr_el[1] = 25 | 25 << 16 | 2u << 30; /* both ranges 39 bits, 4 KiB */
 	cpu->ttbr0_el[1] = cpu->ttbr1_el[1] = root;
@@ -137,12 +133,31 @@ static struct arm_cpu *cpu_new(bool jit)
 	return cpu;
 }
 
-static void cpu_free(struct arm_cpu *cpu)
+/* The first CPU of a machine; the first MiB of RAM is mapped flat for EL1 code. */
+static struct arm_cpu *cpu_new(bool jit)
+{
+	ram = g_aligned_alloc0(1, RAM_SIZE, 4096);
+	tcg_invalidate(RAM_BASE, RAM_SIZE); /* what earlier tests had there */
+	next_table = RAM_BASE + 2 * MiB;
+	dirtied = 0;
+	track = false;
+	root = new_table();
+	for (u64 at = RAM_BASE; at < RAM_BASE + MiB; at += 4096)
+		map_page(root, at, at, AF | UXN, 3);
+	return cpu_add(jit);
+}
+
+static void cpu_remove(struct arm_cpu *cpu)
 {
 	arm_mmu_destroy(cpu);
 	tcg_cpu_unregister(&cpu->tcg);
 	g_hash_table_unref(cpu->sysregs);
 	g_aligned_free(cpu);
+}
+
+static void cpu_free(struct arm_cpu *cpu)
+{
+	cpu_remove(cpu);
 	g_aligned_free(ram);
 }
 
@@ -375,6 +390,79 @@ static void test_dirty(void)
 	cpu_free(cpu);
 }
 
+static gpointer run_thread(gpointer opaque)
+{
+	run(opaque, RAM_BASE);
+	return NULL;
+}
+
+/* Three CPUs count with exclusives and atomics, invalidate each other's TLBs and rewrite code that
+ * all of them run. */
+static void test_smp(gconstpointer jit)
+{
+	static const u32 code[] = {
+		0xc85f7c40, /* ldxr x0, [x2] */
+		0x91000400, /* add x0, x0, #1 */
+		0xc8017c40, /* stxr w1, x0, [x2] */
+		0x35ffffa1, /* cbnz w1, .-12 */
+		0xf8e30085, /* ldaddal x3, x5, [x4] */
+		0xd5088327, /* tlbi vae1is, x7 */
+		0xd5033f9f, /* dsb sy */
+		0xb9000109, /* str w9, [x8]: rewrites the next word with itself */
+		0xd503201f, /* nop */
+		0xf1000673, /* subs x19, x19, #1 */
+		0x54fffec1, /* b.ne .-40 */
+		0xd4000002, /* hvc #0 */
+	};
+	enum { CPUS = 3, ROUNDS = 3000 };
+	struct arm_cpu *cpus[CPUS];
+	GThread *threads[CPUS];
+
+	for (int i = 0; i < CPUS; i++)
+		cpus[i] = i ? cpu_add(GPOINTER_TO_INT(jit)) : cpu_new(GPOINTER_TO_INT(jit));
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	for (int i = 0; i < CPUS; i++) {
+		cpus[i]->tcg.r[2] = RAM_BASE + 0x8000;
+		cpus[i]->tcg.r[3] = 3;
+		cpus[i]->tcg.r[4] = RAM_BASE + 0x9008;
+		cpus[i]->tcg.r[7] = (RAM_BASE + 0x8000) >> 12;
+		cpus[i]->tcg.r[8] = RAM_BASE + 4 * 8;
+		cpus[i]->tcg.r[9] = 0xd503201f;
+		cpus[i]->tcg.r[19] = ROUNDS;
+		threads[i] = g_thread_new("cpu", run_thread, cpus[i]);
+	}
+	for (int i = 0; i < CPUS; i++)
+		g_thread_join(threads[i]);
+	g_assert_cmpuint(*(u64 *)(ram + 0x8000), ==, CPUS * ROUNDS);
+	g_assert_cmpuint(*(u64 *)(ram + 0x9008), ==, 3 * CPUS * ROUNDS);
+	for (int i = CPUS - 1; i > 0; i--)
+		cpu_remove(cpus[i]);
+	cpu_free(cpus[0]);
+}
+
+/* An interrupt is taken when it is unmasked, and WFI ends for it. */
+static void test_interrupt(gconstpointer jit)
+{
+	static const u32 code[] = {
+		0xd50342df, /* msr daifset, #2 */
+		0x91000400, /* add x0, x0, #1 */
+		0xd50342ff, /* msr daifclr, #2 */
+		0x91000400, /* add x0, x0, #1: never done */
+	};
+	static const u32 handler[] = { 0xd5384035 /* mrs x21, elr_el1 */, 0xd4000002 };
+	struct arm_cpu *cpu = cpu_new(GPOINTER_TO_INT(jit));
+
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	put_code(RAM_BASE + 0x10280, handler, G_N_ELEMENTS(handler));
+	cpu->pstate |= PSTATE_I;
+	arm_irq_set(cpu, ARM_LINE_IRQ, true);
+	run(cpu, RAM_BASE);
+	g_assert_cmpuint(cpu->tcg.r[0], ==, 1);
+	g_assert_cmphex(cpu->tcg.r[21], ==, RAM_BASE + 12);
+	g_assert_cmphex(cpu->pstate & PSTATE_DAIF, ==, PSTATE_DAIF);
+	cpu_free(cpu);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -386,6 +474,10 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/mmu/asid/jit", GINT_TO_POINTER(1), test_asid);
 	g_test_add_data_func("/mmu/device/interp", GINT_TO_POINTER(0), test_device);
 	g_test_add_data_func("/mmu/device/jit", GINT_TO_POINTER(1), test_device);
+	g_test_add_data_func("/mmu/interrupt/interp", GINT_TO_POINTER(0), test_interrupt);
+	g_test_add_data_func("/mmu/interrupt/jit", GINT_TO_POINTER(1), test_interrupt);
+	g_test_add_data_func("/mmu/smp/interp", GINT_TO_POINTER(0), test_smp);
+	g_test_add_data_func("/mmu/smp/jit", GINT_TO_POINTER(1), test_smp);
 	g_test_add_func("/mmu/stage2", test_stage2);
 	g_test_add_func("/mmu/dirty", test_dirty);
 	return g_test_run();

@@ -1,0 +1,125 @@
+/*
+ * target/arm/idregs.c - reset, and the ID registers that tell what the CPU has (Arm DDI 0487,
+ * D24.2, D1.5).
+ */
+#include "target/arm/cpu-features.h"
+#include "target/arm/excp.h"
+#include "target/arm/mmu.h"
+#include "target/arm/sysreg.h"
+
+#define MIDR_MAX       0x000f0510u /* implementer 0 (software), architecture by ID registers */
+#define SCTLR_RES1_EL1 0x30d00800ull
+#define SCTLR_RES1_EL2 0x30c50830ull
+
+/* One field: @value in bits @shift and up of ID register CRm, op2, if the feature is there. */
+struct id_field {
+	u8 crm, op2, shift, value;
+	u8 feature; /* ARM_FEAT_NONE: always */
+};
+
+static const struct id_field id_fields[] = {
+	/* ID_AA64PFR0_EL1: EL0 and EL1 in AArch64 only; FP and AdvSIMD, with half precision */
+	{ 4, 0, 0, 1, ARM_FEAT_NONE },
+	{ 4, 0, 4, 1, ARM_FEAT_NONE },
+	{ 4, 0, 16, 1, ARM_FEAT_FP16 },
+	{ 4, 0, 20, 1, ARM_FEAT_FP16 },
+	{ 4, 0, 48, 1, ARM_FEAT_DIT },
+	/* ID_AA64PFR1_EL1 */
+	{ 4, 1, 4, 2, ARM_FEAT_SSBS },
+	/* ID_AA64DFR0_EL1: debug architecture 8, two breakpoints, two watchpoints */
+	{ 5, 0, 0, 6, ARM_FEAT_NONE },
+	{ 5, 0, 12, 1, ARM_FEAT_NONE },
+	{ 5, 0, 20, 1, ARM_FEAT_NONE },
+	/* ID_AA64ISAR0_EL1; PMULL comes with AES, and SHA-512 with SHA-256 */
+	{ 6, 0, 4, 1, ARM_FEAT_AES },
+	{ 6, 0, 4, 2, ARM_FEAT_PMULL },
+	{ 6, 0, 8, 1, ARM_FEAT_SHA1 },
+	{ 6, 0, 12, 1, ARM_FEAT_SHA256 },
+	{ 6, 0, 12, 2, ARM_FEAT_SHA512 },
+	{ 6, 0, 16, 1, ARM_FEAT_CRC32 },
+	{ 6, 0, 20, 2, ARM_FEAT_LSE },
+	{ 6, 0, 28, 1, ARM_FEAT_RDM },
+	{ 6, 0, 32, 1, ARM_FEAT_SHA3 },
+	{ 6, 0, 36, 1, ARM_FEAT_SM3 },
+	{ 6, 0, 40, 1, ARM_FEAT_SM4 },
+	{ 6, 0, 44, 1, ARM_FEAT_DOTPROD },
+	{ 6, 0, 48, 1, ARM_FEAT_FHM },
+	{ 6, 0, 52, 1, ARM_FEAT_FLAGM },
+	{ 6, 0, 52, 2, ARM_FEAT_FLAGM2 },
+	{ 6, 0, 56, 1, ARM_FEAT_NONE }, /* TLB maintenance, outer shareable */
+	/* ID_AA64ISAR1_EL1 */
+	{ 6, 1, 0, 2, ARM_FEAT_NONE },   /* DC CVAP and CVADP */
+	{ 6, 1, 8, 1, ARM_FEAT_PAUTH },  /* API, an algorithm of our own */
+	{ 6, 1, 28, 1, ARM_FEAT_PAUTH }, /* GPI */
+	{ 6, 1, 12, 1, ARM_FEAT_JSCVT },
+	{ 6, 1, 16, 1, ARM_FEAT_FCMA },
+	{ 6, 1, 20, 1, ARM_FEAT_RCPC },
+	{ 6, 1, 20, 2, ARM_FEAT_RCPC2 },
+	{ 6, 1, 32, 1, ARM_FEAT_FRINTTS },
+	{ 6, 1, 36, 1, ARM_FEAT_SB },
+	{ 6, 1, 44, 1, ARM_FEAT_BF16 },
+	{ 6, 1, 52, 1, ARM_FEAT_I8MM },
+	{ 6, 1, 56, 1, ARM_FEAT_XS },
+	/* ID_AA64ISAR2_EL1 */
+	{ 6, 2, 0, 2, ARM_FEAT_WFXT },
+	{ 6, 2, 16, 1, ARM_FEAT_MOPS },
+	/* ID_AA64MMFR0_EL1: 48-bit addresses, 16-bit ASIDs, all granules at both stages */
+	{ 7, 0, 0, 5, ARM_FEAT_NONE },
+	{ 7, 0, 4, 2, ARM_FEAT_NONE },
+	{ 7, 0, 20, 1, ARM_FEAT_NONE },
+	{ 7, 0, 32, 2, ARM_FEAT_NONE },
+	{ 7, 0, 36, 2, ARM_FEAT_NONE },
+	{ 7, 0, 40, 2, ARM_FEAT_NONE },
+	/* ID_AA64MMFR1_EL1: access flag and dirty state by hardware, 16-bit VMIDs, HPDS */
+	{ 7, 1, 0, 2, ARM_FEAT_NONE },
+	{ 7, 1, 4, 2, ARM_FEAT_NONE },
+	{ 7, 1, 12, 1, ARM_FEAT_NONE },
+	{ 7, 1, 20, 1, ARM_FEAT_PAN },
+	/* ID_AA64MMFR2_EL1 */
+	{ 7, 2, 4, 1, ARM_FEAT_UAO },
+	{ 7, 2, 32, 1, ARM_FEAT_LSE2 },
+};
+
+static void fill_id_registers(struct arm_cpu *cpu)
+{
+	memset(cpu->id, 0, sizeof(cpu->id));
+	for (unsigned i = 0; i < ARRAY_SIZE(id_fields); i++) {
+		const struct id_field *f = &id_fields[i];
+		u64 *reg = &cpu->id[f->crm][f->op2];
+
+		if (f->feature && !cpu_has(cpu, f->feature))
+			continue;
+		*reg = (*reg & ~(15ull << f->shift)) | (u64)f->value << f->shift;
+	}
+	if (cpu->has_el2)
+		cpu->id[4][0] |= 1u << 8;
+	if (cpu->has_el3)
+		cpu->id[4][0] |= 1u << 12;
+	if (!cpu_has(cpu, ARM_FEAT_FP16)) /* FP and SIMD are there all the same: value 0 */
+		cpu->id[4][0] &= ~(0xffull << 16);
+}
+
+void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
+{
+	unsigned el = cpu->has_el3 ? 3 : cpu->has_el2 ? 2 : 1;
+
+	memset(cpu->tcg.r, 0, sizeof(cpu->tcg.r));
+	memset(cpu->tcg.v, 0, sizeof(cpu->tcg.v));
+	cpu->tcg.nzcv = 0;
+	cpu->tcg.excl_addr = ~(u64)0;
+	memset(&cpu->sp_el, 0, offsetof(struct arm_cpu, midr) - offsetof(struct arm_cpu, sp_el));
+	cpu->fpcr = cpu->fpsr = 0;
+	cpu->pstate = PSTATE_SPSEL | el << PSTATE_EL_SHIFT | PSTATE_DAIF;
+	cpu->sctlr_el[1] = SCTLR_RES1_EL1;
+	cpu->sctlr_el[2] = cpu->sctlr_el[3] = SCTLR_RES1_EL2;
+	cpu->midr = cpu->vpidr_el2 = MIDR_MAX;
+	cpu->vmpidr_el2 = cpu->mpidr;
+	memset(cpu->pac_key, 0, sizeof(cpu->pac_key));
+	cpu->excp = (struct arm_exception){ 0 };
+	cpu->waiting = ARM_WAIT_NONE;
+	fill_id_registers(cpu);
+	if (cpu->mmu)
+		arm_mmu_flush(cpu);
+	tcg_set_pc(&cpu->tcg, entry);
+	arm_state_changed(cpu);
+}

@@ -1,0 +1,90 @@
+/* target/arm/irq.c - interrupt inputs of a CPU and when they are taken (Arm DDI 0487, D1.3.6). */
+#include "target/arm/irq.h"
+#include "target/arm/excp.h"
+
+#define SCR_IRQ (1ull << 1)
+#define SCR_FIQ (1ull << 2)
+#define SCR_EA  (1ull << 3)
+#define HCR_VF  (1ull << 6)
+#define HCR_VI  (1ull << 7)
+
+void arm_irq_set(struct arm_cpu *cpu, enum arm_irq_line line, bool level)
+{
+	u32 bit = 1u << line;
+
+	if (level) {
+		__atomic_fetch_or(&cpu->irq_lines, bit, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&cpu->tcg.exit_request, 1, __ATOMIC_SEQ_CST);
+	} else {
+		__atomic_fetch_and(&cpu->irq_lines, ~bit, __ATOMIC_SEQ_CST);
+	}
+}
+
+/* Exception level that a physical interrupt goes to. */
+static unsigned physical_target(const struct arm_cpu *cpu, u64 scr_bit, u64 hcr_bit)
+{
+	unsigned el = cpu_el(cpu);
+
+	if (cpu->has_el3 && cpu->scr_el3 & scr_bit)
+		return 3;
+	if (cpu->has_el2 && cpu->hcr_el2 & (hcr_bit | HCR_TGE))
+		return 2;
+	return el > 1 ? el : 1;
+}
+
+/* A mask bit of PSTATE counts only at the target level itself: lower levels cannot mask it. */
+static bool unmasked(const struct arm_cpu *cpu, unsigned target, u32 mask)
+{
+	unsigned el = cpu_el(cpu);
+
+	if (el > target)
+		return false;
+	return el < target && target > 1 ? true : !(cpu->pstate & mask);
+}
+
+static bool take_physical(struct arm_cpu *cpu, enum arm_vector vector, u32 mask, u64 scr_bit,
+			  u64 hcr_bit)
+{
+	unsigned target = physical_target(cpu, scr_bit, hcr_bit);
+
+	if (!unmasked(cpu, target, mask))
+		return false;
+	arm_take_interrupt(cpu, vector, target);
+	return true;
+}
+
+/* Virtual interrupts exist below EL2 while physical ones go to EL2, and not under a host. */
+static bool take_virtual(struct arm_cpu *cpu, enum arm_vector vector, u32 mask, u64 hcr_bit)
+{
+	if (!cpu->has_el2 || cpu_el(cpu) > 1 || !(cpu->hcr_el2 & hcr_bit) ||
+	    cpu->hcr_el2 & HCR_TGE || cpu->pstate & mask)
+		return false;
+	arm_take_interrupt(cpu, vector, 1);
+	return true;
+}
+
+bool arm_irq_take(struct arm_cpu *cpu)
+{
+	u32 lines = __atomic_load_n(&cpu->irq_lines, __ATOMIC_SEQ_CST);
+
+	if (lines & 1u << ARM_LINE_FIQ &&
+	    take_physical(cpu, VECTOR_FIQ, PSTATE_F, SCR_FIQ, HCR_FMO))
+		return true;
+	if (lines & 1u << ARM_LINE_IRQ &&
+	    take_physical(cpu, VECTOR_IRQ, PSTATE_I, SCR_IRQ, HCR_IMO))
+		return true;
+	if (lines & 1u << ARM_LINE_SERROR &&
+	    take_physical(cpu, VECTOR_SERROR, PSTATE_A, SCR_EA, HCR_AMO))
+		return true;
+	if ((lines & 1u << ARM_LINE_VFIQ || cpu->hcr_el2 & HCR_VF) &&
+	    take_virtual(cpu, VECTOR_FIQ, PSTATE_F, HCR_FMO))
+		return true;
+	return (lines & 1u << ARM_LINE_VIRQ || cpu->hcr_el2 & HCR_VI) &&
+	       take_virtual(cpu, VECTOR_IRQ, PSTATE_I, HCR_IMO);
+}
+
+bool arm_irq_wakes(const struct arm_cpu *cpu)
+{
+	return __atomic_load_n(&cpu->irq_lines, __ATOMIC_SEQ_CST) ||
+	       (cpu->has_el2 && cpu_el(cpu) < 2 && cpu->hcr_el2 & (HCR_VI | HCR_VF));
+}
