@@ -19,6 +19,7 @@
 #define ACPI_AREA      0xe0000u /* root pointer first: where guests search for it */
 #define ACPI_AREA_END  0xf0000u
 #define MP_TABLE       0xf0000u
+#define RESET_VECTOR   0xffff0u
 #define HIGH_MEMORY    0x100000u
 #define KERNEL_ALIGN   0x200000u
 

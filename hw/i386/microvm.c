@@ -304,10 +304,29 @@ char *microvm_cmdline(struct microvm *vm)
 	return g_string_free(s, FALSE);
 }
 
+/*
+ * What a kernel finds that jumps to the firmware's entry to restart, as Linux does on
+ * hardware-reduced ACPI without EFI: a triple fault, which resets the machine.
+ */
+static int add_reset_vector(struct machine *m, GError **err)
+{
+	static const u8 code[16] = {
+		0xfa,                               /* cli */
+		0x2e, 0x0f, 0x01, 0x1e, 0xfa, 0xff, /* lidt cs:0xfffa, the zeroes below */
+		0xcc,                               /* int3: no vector is left */
+	};
+	g_autoptr(GBytes) bytes = g_bytes_new_static(code, sizeof(code));
+
+	return machine_add_blob(m, "reset vector", RESET_VECTOR, bytes, err);
+}
+
 static int add_tables(struct microvm *vm, GError **err)
 {
 	g_autoptr(GBytes) tables = NULL;
+	int ret = add_reset_vector(&vm->m, err);
 
+	if (ret)
+		return ret;
 	if (!microvm_has_acpi(vm)) {
 		tables = microvm_mp_table(vm, MP_TABLE);
 		return machine_add_blob(&vm->m, "MP table", MP_TABLE, tables, err);

@@ -178,6 +178,9 @@ static void test_linux(void)
 	g_assert_null(start(m));
 
 	g_assert_cmphex(ld(m, 0x1000000, 4), ==, 0x5a5a5a5a);
+	/* Who jumps to the firmware's entry finds a triple fault: cli; lidt of zeroes; int3. */
+	g_assert_cmphex(ld(m, 0xffff0, 8), ==, 0xccfffa1e010f2efa);
+	g_assert_cmphex(ld(m, 0xffff8, 8), ==, 0);
 	expect_text(guest_string(m, ld(m, ZERO_PAGE + 0x228, 4)), "console=ttyS0 quiet");
 	g_assert_cmphex(ld(m, ZERO_PAGE + 0x1fe, 2), ==, 0xaa55);
 	g_assert_cmphex(ld(m, ZERO_PAGE + 0x210, 1), ==, 0xff);
