@@ -53,6 +53,15 @@ void ram_source_init(struct ram_source *rs, struct vm *vm, struct send_queue *q,
 	STAT_SET(stats->total, ram_total(vm->ram));
 }
 
+void ram_source_count_pages(struct ram_source *rs, struct page_counts *counts)
+{
+	for (guint i = 0; i < rs->blocks->len; i++) {
+		struct ram_source_block *b = block_at(rs, i);
+
+		b->sent = page_counts_add_block(counts, b->ram->id, b->npages);
+	}
+}
+
 static void stop_tracking(struct ram_source *rs)
 {
 	if (rs->tracking)
@@ -238,6 +247,8 @@ static int send_page(struct ram_source *rs, struct ram_source_block *b, u64 page
 
 	if (b->last_pass)
 		b->last_pass[page] = MIN(STAT_GET(rs->stats->passes), UINT16_MAX);
+	if (b->sent)
+		page_counts_sent(b->sent, page);
 	STAT_ADD(rs->stats->pages_sent, 1);
 	if (!rs->cache)
 		return zero ? send_zero(rs, b, page, err) : send_raw(rs, b, page, host, err);

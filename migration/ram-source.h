@@ -5,6 +5,7 @@
 #define MIGRATION_RAM_SOURCE_H
 
 #include "memory/dirty-log.h"
+#include "migration/page-counts.h"
 #include "migration/pages.h"
 #include "migration/send-queue.h"
 #include "migration/settings.h"
@@ -33,6 +34,7 @@ struct ram_source_block {
 	u64 npages;     /* when the migration began */
 	bool ignored;   /* x-ignore-shared: the receiver maps the same memory */
 	u16 *last_pass; /* x-verify: pass in which each page was last sent; else NULL */
+	u16 *sent;      /* x-page-counts: counters of page_counts_sent(); else NULL */
 	u64 key;        /* xbzrle: number of its first page among all blocks */
 };
 
@@ -56,6 +58,8 @@ struct ram_source {
 
 void ram_source_init(struct ram_source *rs, struct vm *vm, struct send_queue *q,
 		     const struct settings *settings, struct ram_stats *stats);
+/* ram_source_count_pages() - let @counts, which the caller owns, learn of every page sent. */
+void ram_source_count_pages(struct ram_source *rs, struct page_counts *counts);
 /* ram_source_finish() - stops tracking. */
 void ram_source_finish(struct ram_source *rs);
 

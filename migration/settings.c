@@ -18,6 +18,7 @@ static const char *const capability_names[CAPABILITIES] = {
 	[CAP_VALIDATE_UUID] = "validate-uuid",
 	[CAP_SWITCHOVER_ACK] = "switchover-ack",
 	[CAP_VERIFY] = "x-verify",
+	[CAP_PAGE_COUNTS] = "x-page-counts",
 };
 
 /* Capabilities of QEMU that are not here; switching them off is fine. */

@@ -202,6 +202,10 @@ struct source *source_start(struct migration *m, struct migration_address *addre
 	s->q.opaque = s;
 	convergence_init(&s->conv, &s->settings, s->last_device_ns);
 	ram_source_init(&s->ram, m->vm, &s->q, &s->settings, &s->ram_stats);
+	if (s->settings.caps[CAP_PAGE_COUNTS]) {
+		s->page_counts = page_counts_create();
+		ram_source_count_pages(&s->ram, s->page_counts);
+	}
 	if (m->vm->tracker)
 		dirty_tracker_stats(m->vm->tracker, &s->tracking_before);
 	s->thread = g_thread_new("migration", source_thread, s);
@@ -229,5 +233,6 @@ void source_join(struct source *s)
 	send_queue_finish(&s->q);
 	channel_destroy(s->ch);
 	migration_address_free(s->address);
+	page_counts_destroy(s->page_counts);
 	g_free(s);
 }

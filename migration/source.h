@@ -20,6 +20,7 @@ struct source {
 	struct send_queue q;
 	struct ram_source ram;
 	struct ram_stats ram_stats;
+	struct page_counts *page_counts; /* with x-page-counts, else NULL */
 	struct convergence conv;
 
 	bool continue_requested; /* migrate-continue; guarded by m->lock */

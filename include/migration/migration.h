@@ -132,6 +132,15 @@ void migration_del_blocker(struct migration *m, const char *reason);
  */
 JsonObject *migration_query(struct migration *m);
 
+/*
+ * migration_query_pages() - "x-query-migration-pages": how often each page was sent by the current
+ * or last migration, which must have capability x-page-counts.
+ * @buckets: into how many runs of pages each RAM block is divided.
+ *
+ * Return: a new object; NULL with @err: no such migration, @buckets not from 1 to 65536.
+ */
+JsonObject *migration_query_pages(struct migration *m, u64 buckets, GError **err);
+
 /* migration_active() - a migration is being sent (setup .. device). Any thread. */
 bool migration_active(const struct migration *m);
 /* migration_status() - as query-migrate; "none" before the first. */

@@ -27,6 +27,17 @@ struct qapi_migration_info *qmp_query_migrate(struct machine *m, GError **err)
 	return qapi_migration_info_from_json(n, err);
 }
 
+struct qapi_migration_pages *
+qmp_x_query_migration_pages(struct machine *m, const struct qapi_x_query_migration_pages_args *args,
+			    GError **err)
+{
+	u64 buckets = args->has_buckets ? args->buckets : 1024;
+	JsonObject *pages = migration_query_pages(migration_of(m), buckets, err);
+	g_autoptr(JsonNode) n = pages ? object_node(pages) : NULL;
+
+	return n ? qapi_migration_pages_from_json(n, err) : NULL;
+}
+
 void qmp_migrate_set_capabilities(struct machine *m, JsonObject *args, GError **err)
 {
 	migration_set_capabilities(migration_of(m),

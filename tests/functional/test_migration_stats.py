@@ -55,6 +55,27 @@ class Statistics(FunctionalTest):
         self.assertLess(counted_mbps, 1.1 * BANDWIDTH * 8 / 1e6)
         b.check_guest()
 
+    def test_page_counts(self):
+        guest = 'window=32M fill=64M rate=19 order=zipf'
+        a = self.machine('a', append=guest, memory='128M')
+        b = self.machine('b', append=guest, memory='128M', incoming=self.uri('b'))
+        a.wait_ready()
+        self.require_tidemark('it does not count how often pages are sent')
+        self.assert_refused(a, 'x-query-migration-pages', "'x-page-counts' must be on")
+        migration.set_capabilities(a, x_page_counts=True)
+        migration.set_parameters(a, max_bandwidth=BANDWIDTH)
+        ram = migration.run(a, b, self.uri('b'))['ram']
+        counts = a.qmp.cmd('x-query-migration-pages', buckets=128)
+        self.assertEqual(counts['times'][0], 0)
+        self.assertEqual(sum(counts['times']) * 4096, ram['total'])
+        self.assertEqual(sum(sum(block['sent']) for block in counts['blocks']),
+                         ram['normal'] + ram['duplicate'])
+        # one run a MiB: the guest rewrites its window from 16 MiB on, and nothing behind it
+        main_ram = max(counts['blocks'], key=lambda block: block['pages'])
+        self.assertGreater(min(main_ram['max'][16:48]), 1)
+        self.assertEqual(max(main_ram['max'][48:]), 1)
+        self.assert_refused(a, 'x-query-migration-pages', 'from 1 to 65536', buckets=0)
+
 
 if __name__ == '__main__':
     main()
