@@ -238,6 +238,15 @@ static int send_delta(struct ram_source *rs, struct ram_source_block *b, u64 pag
 	return 0;
 }
 
+/* One page at a time as they are sent, so that "remaining" shows progress within a batch too. The
+ * migration thread alone writes it; pages marked since the last sync were never counted. */
+static void forget_dirty(struct ram_stats *stats, u64 n)
+{
+	u64 known = STAT_GET(stats->dirty_pages);
+
+	STAT_SET(stats->dirty_pages, known - MIN(n, known));
+}
+
 static int send_page(struct ram_source *rs, struct ram_source_block *b, u64 page, bool absent,
 		     GError **err)
 {
@@ -250,6 +259,7 @@ static int send_page(struct ram_source *rs, struct ram_source_block *b, u64 page
 	if (b->sent)
 		page_counts_sent(b->sent, page);
 	STAT_ADD(rs->stats->pages_sent, 1);
+	forget_dirty(rs->stats, 1);
 	if (!rs->cache)
 		return zero ? send_zero(rs, b, page, err) : send_raw(rs, b, page, host, err);
 	if (zero) {
@@ -304,8 +314,6 @@ static int send_batch(struct ram_source *rs, struct ram_source_block *b, u64 fir
 
 	if (!taken)
 		return 0;
-	STAT_SET(rs->stats->dirty_pages,
-		 STAT_GET(rs->stats->dirty_pages) - MIN(taken, STAT_GET(rs->stats->dirty_pages)));
 	if (!rs->final)
 		ret = dirty_tracker_clear(rs->vm->tracker, DIRTY_MIGRATION, b->ram, first, n, dirty,
 					  err);
@@ -313,8 +321,10 @@ static int send_batch(struct ram_source *rs, struct ram_source_block *b, u64 fir
 		dirty_map_put_back(&b->ram->dirty, DIRTY_MIGRATION, first, n, dirty);
 		return ret;
 	}
-	if (b->ignored)
+	if (b->ignored) {
+		forget_dirty(rs->stats, taken);
 		return 0;
+	}
 	for (u64 at = 0; at < n && !ret; at += PAGE_PROBE_MAX) {
 		u64 len = MIN(PAGE_PROBE_MAX, n - at);
 

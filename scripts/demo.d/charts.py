@@ -3,14 +3,14 @@
 import math
 from html import escape
 
-FONT = 7.2      # width of a character at 12 px, about
-
 
 def num(value):
     return ("%.1f" % value).rstrip("0").rstrip(".")
 
 
 def human(value):
+    if value >= 10000:
+        return "%dk" % round(value / 1000)
     if value >= 100 or value == int(value):
         return "%d" % round(value)
     return "%.1f" % value if value >= 1 else "%.2g" % value
@@ -77,7 +77,7 @@ class Panel:
         bottom = self.y + self.height
         parts.append(line(self.x, bottom, self.x + self.width, bottom, "axis"))
         if x_axis:
-            for v in ticks(self.xmax, 5):
+            for v in ticks(self.xmax, 7):
                 parts.append(text(self.px(v), bottom + 16, human(v) + " s", "tick", "middle"))
         return parts
 
@@ -137,14 +137,14 @@ def passes(run, conditions, scale):
     limit = conditions["bandwidth_mib"] * 256 * conditions["downtime_ms"] / 1000
     if limit > remain.ymin:
         parts.append(line(left, remain.py(limit), left + width, remain.py(limit), "limit"))
-        parts.append(text(left + width - 4, remain.py(limit) - 5,
-                          f"sent in {conditions['downtime_ms']} ms", "limit-text", "end"))
+        parts.append(text(left + 6, remain.py(limit) - 5,
+                          f"can be sent in {conditions['downtime_ms']} ms", "limit-text"))
     last_label = -100
     for s in starts:
         x, y = remain.px(s[0]), remain.py(s[1] / 4096)
         parts.append(f'<circle cx="{num(x)}" cy="{num(y)}" r="3" class="dot">'
                      f"<title>pass {s[3]}: {s[1] // 4096} pages at {s[0]:.2f} s</title></circle>")
-        if x - last_label > 14:
+        if x - last_label > 12:
             parts.append(text(x + 5, y - 4, str(s[3]), "num"))
             last_label = x
     steps = []
@@ -159,7 +159,7 @@ def passes(run, conditions, scale):
 
 def stacked_bars(rows, causes, marks, unit="ms"):
     """Horizontal bars. rows: (label, {cause: value}, {mark: value}); marks: name -> css."""
-    left, width, row_h = 158, 560, 34
+    left, width, row_h = 168, 820, 36
     top = max([sum(values.values()) for _, values, _ in rows] +
               [v for _, _, m in rows for v in m.values()] + [1e-3]) * 1.06
     p = Panel(left, 14, width, row_h * len(rows), top, 1)
@@ -200,7 +200,7 @@ def heat_map(block, columns=128, cell=4):
     """One cell a run of pages, by the page of the run that was sent most often."""
     values = [heat_level(v) for v in block["max"]]
     rows = -(-len(values) // columns)
-    left, top = 52, 6
+    left, top = 66, 6
     paths = {level: [] for level in range(1, len(HEAT) + 1)}
     for row in range(rows):
         cells = values[row * columns:(row + 1) * columns]
