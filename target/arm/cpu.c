@@ -19,6 +19,8 @@ void arm_step(struct tcg_cpu *tcg)
 	if (!a64_decode(tcg_fetch(tcg, pc), &insn) || !arm_op_available(cpu, insn.op))
 		arm_undefined(cpu);
 
+	if (a64_rules[insn.op].fp)
+		check_fp_access(cpu);
 	tcg->npc = pc + 4;
 	a64_rules[insn.op].exec(cpu, &insn.args);
 	tcg_set_pc(tcg, tcg->npc);

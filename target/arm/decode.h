@@ -26,6 +26,7 @@ struct a64_rule {
 	a64_exec_fn *exec;   /* NULL only for A64_UNALLOCATED */
 	a64_trans_fn *trans; /* NULL: translated code calls exec */
 	bool ends_region;
+	bool fp;    /* needs check_fp_access() first */
 	u8 feature; /* enum arm_feature that must be present, 0 = none */
 };
 

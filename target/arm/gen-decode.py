@@ -5,8 +5,8 @@ The row format is described at the top of a64-int.decode.  Usage:
     gen-decode.py --header OUT.h --source OUT.c FILE.decode...
 
 Refused at build time: rows that do not add up to 32 bits, two rows that claim one encoding
-without one being a special case of the other, rows that no encoding can reach, and rows of one
-name with different fields.
+without one being a special case of the other or both having a condition, rows that no encoding
+can reach, and rows of one name with different fields.
 """
 
 import argparse
@@ -17,7 +17,7 @@ FIXED = re.compile(r'[01x]+$')
 FIELD = re.compile(r'([a-z][a-z0-9_]*):(s?)(\d+)$')
 ATTR = re.compile(r'([a-z_]+)=(.+)$')
 IDENT = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
-MARKS = ('jit', 'end')
+MARKS = ('jit', 'end', 'fp')
 ATTRS = ('where', 'flags_r', 'flags_w', 'feat', 'class')
 
 
@@ -96,7 +96,8 @@ def check(rows):
             if a.covers(b) and b.covers(a):
                 if not (a.attrs['where'] and b.attrs['where']):
                     fail(b.where, f'{b.name}: unreachable, same encoding as {a.name} ({a.where})')
-            elif not a.covers(b) and not b.covers(a):
+            elif (not a.covers(b) and not b.covers(a) and
+                  not (a.attrs['where'] and b.attrs['where'])):
                 fail(b.where, f'{b.name}: overlaps {a.name} ({a.where})')
     for row in rows:
         inner = [r for r in rows if r is not row and row.covers(r) and not r.attrs['where']]
@@ -213,9 +214,10 @@ def write_source(path, rows):
     for row in unique_names(rows):
         jit = f', .trans = TRANS({row.name})' if 'jit' in row.marks else ''
         end = ', .ends_region = true' if 'end' in row.marks else ''
+        fp = ', .fp = true' if 'fp' in row.marks else ''
         feat = f', .feature = ARM_FEAT_{row.attrs["feat"]}' if row.attrs['feat'] else ''
         out.append(f'\t[A64_{row.name}] = {{ .name = "{row.name}", .exec = EXEC({row.name})'
-                   f'{jit}{end}{feat} }},')
+                   f'{jit}{end}{fp}{feat} }},')
     out += ['};', '']
     write(path, out)
 

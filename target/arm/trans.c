@@ -16,6 +16,11 @@ static void exec_illegal_state(struct arm_cpu *cpu, const union a64_args *args)
 	arm_raise(cpu, EC_ILLEGAL_STATE, 0, 0);
 }
 
+static void exec_fp_trap(struct arm_cpu *cpu, const union a64_args *args)
+{
+	check_fp_access(cpu);
+}
+
 /* Page offset that a direct branch leads to; -1 for other instructions. Link or not is no matter.
  */
 static s64 branch_target(const struct a64_insn *insn, s64 off)
@@ -246,6 +251,10 @@ static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
 	t->flags_live = r->live[i];
 	if (insn->op != A64_MOVW)
 		r->known_reg = 31;
+	if (a64_rules[insn->op].fp && !arm_fp_enabled(r->cpu)) {
+		e_call(t, (void (*)(void))exec_fp_trap, NULL, 0, end);
+		return;
+	}
 	if (!apply_rule(t, insn))
 		e_call(t, (void (*)(void))exec, &insn->args, sizeof(insn->args), end);
 	if (end) /* what follows is reached by branches only */

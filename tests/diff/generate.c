@@ -97,16 +97,17 @@ static u64 random_float(GRand *rnd, unsigned size)
 	return random64(rnd);
 }
 
-static void random_vector(GRand *rnd, uint64_t v[2])
+/* Values of the size that @kind says: 0 and 1 doubles, 2 and 3 floats, 4 and 5 halves, else
+ * integers. */
+static void random_vector(GRand *rnd, unsigned kind, uint64_t v[2])
 {
-	unsigned kind = g_rand_int(rnd) & 7;
 
 	for (unsigned half = 0; half < 2; half++) {
 		if (kind < 2)
 			v[half] = random_float(rnd, 8);
 		else if (kind < 4)
 			v[half] = random_float(rnd, 4) << 32 | (u32)random_float(rnd, 4);
-		else if (kind < 5)
+		else if (kind < 6)
 			v[half] = random_float(rnd, 2) << 48 |
 				  (random_float(rnd, 2) & 0xffff) << 32 |
 				  (random_float(rnd, 2) & 0xffff) << 16 |
@@ -118,15 +119,22 @@ static void random_vector(GRand *rnd, uint64_t v[2])
 
 static void random_state(GRand *rnd, const char *class, struct diff_state *s)
 {
+	bool one_kind = g_rand_int(rnd) & 1;
+	unsigned kind = g_rand_int(rnd);
+
 	for (unsigned i = 0; i < 31; i++)
 		s->x[i] = random_value(rnd);
 	s->sp = random_value(rnd) & ~(u64)15;
 	s->nzcv = g_rand_int(rnd) & 0xf0000000;
 	for (unsigned i = 0; i < 32; i++)
-		random_vector(rnd, s->v[i]);
+		random_vector(rnd, (one_kind ? kind : g_rand_int(rnd)) & 7, s->v[i]);
 	s->fpcr = s->fpsr = 0;
-	if (g_str_has_prefix(class, "fp") && g_rand_int(rnd) & 1)
-		s->fpcr = g_rand_int(rnd) & 0x07c80000; /* AHP, DN, FZ, RMode, FZ16 */
+	if (g_str_has_prefix(class, "fp")) {
+		if (g_rand_int(rnd) & 1)
+			s->fpcr = g_rand_int(rnd) & 0x07c80000; /* AHP, DN, FZ, RMode, FZ16 */
+		if (g_rand_int(rnd) & 1)
+			s->fpsr = g_rand_int(rnd) & 0x0800009f;
+	}
 	s->memory = random64(rnd);
 	if (!is_memory(class))
 		return;

@@ -89,6 +89,30 @@ static void test_decode(void)
 	}
 }
 
+/* Rows that overlap without one being a special case of the other exclude each other. */
+static void test_rows_exclude(void)
+{
+	struct a64_insn insn;
+
+	for (unsigned i = 0; i < a64_npatterns; i++) {
+		for (unsigned j = 0; j < i; j++) {
+			const struct a64_pattern *a = &a64_patterns[i], *b = &a64_patterns[j];
+			u32 both = a->mask & b->mask;
+
+			if ((a->value ^ b->value) & both || both == a->mask || both == b->mask)
+				continue;
+			for (unsigned n = 0; n < 200; n++) {
+				u32 raw = g_test_rand_int() & ~(a->mask | b->mask);
+
+				raw |= a->value | b->value;
+				if (a->extract(raw, &insn) && b->extract(raw, &insn))
+					g_error("%08x is %s and %s", raw, a64_rules[a->op].name,
+						a64_rules[b->op].name);
+			}
+		}
+	}
+}
+
 static void test_bitmask(void)
 {
 	g_assert_cmphex(a64_bitmask(1, 0, 0), ==, 1);
@@ -165,13 +189,39 @@ static void test_mops(void)
 	cpu_free(cpu);
 }
 
+/* fadd d0, d1, d2: the first NaN of the right kind wins; a trap at EL0 leaves all as it was. */
+static void test_fp(void)
+{
+	static const u32 code[] = { 0x1e622820, 0xd4200000 };
+	struct arm_cpu *cpu = cpu_new();
+
+	cpu->cpacr_el1 = 3u << 20;
+	cpu->tcg.v[1].d[0] = 0x7ff8000000000123;
+	cpu->tcg.v[2].d[0] = 0xfff0000000000001;
+	cpu->tcg.v[0].d[1] = 5;
+	run_words(cpu, code, 2);
+	g_assert_cmphex(cpu->tcg.v[0].d[0], ==, 0xfff8000000000001);
+	g_assert_cmphex(cpu->tcg.v[0].d[1], ==, 0);
+	g_assert_cmphex(cpu->fpsr, ==, 1);
+
+	cpu->cpacr_el1 = 1u << 20;
+	cpu->tcg.v[2].d[0] = 0;
+	run_words(cpu, code, 2);
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_FP_ACCESS);
+	g_assert_cmphex(tcg_pc(&cpu->tcg), ==, 0);
+	g_assert_cmphex(cpu->tcg.v[0].d[0], ==, 0xfff8000000000001);
+	cpu_free(cpu);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/a64/decode", test_decode);
+	g_test_add_func("/a64/rows-exclude", test_rows_exclude);
 	g_test_add_func("/a64/bitmask", test_bitmask);
 	g_test_add_func("/a64/loop", test_loop);
 	g_test_add_func("/a64/fault-is-precise", test_fault_is_precise);
 	g_test_add_func("/a64/mops", test_mops);
+	g_test_add_func("/a64/fp", test_fp);
 	return g_test_run();
 }
