@@ -157,8 +157,8 @@ static int wait_for_receiver(struct source *s, GError **err)
 {
 	if (!s->rp.open && !s->ch->is_socket)
 		return channel_close(s->ch, err);
-	channel_end_write(s->ch);
 	if (!s->rp.open) {
+		channel_end_write(s->ch);
 		/* A receiver that gave up leaves bytes unread, and the system tells us. */
 		if (channel_drain(s->ch, CLOSE_TIMEOUT_MS) != -ECONNRESET)
 			return channel_close(s->ch, err);
@@ -166,6 +166,8 @@ static int wait_for_receiver(struct source *s, GError **err)
 			       "its own log says why");
 		return -ECONNRESET;
 	}
+	/* The channel stays open both ways until the result is here: what tunnels it may not know
+	 * how to close one direction alone. */
 	return_path_wait(&s->rp, &s->rp.shut, -1);
 	if (return_path_error(&s->rp, err))
 		return -EPROTO;

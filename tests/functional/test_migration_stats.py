@@ -44,7 +44,7 @@ class Statistics(FunctionalTest):
         replies = self.poll(a)
         wall = (replies[-1][0] - start) * 1000
         last = replies[-1][1]
-        self.assertEqual(last['status'], 'completed')
+        self.assertEqual(last['status'], 'completed', str(last))
         self.assert_sane(replies)
         ram = last['ram']
         self.assertEqual(ram['remaining'], 0)
