@@ -410,6 +410,11 @@ const char *chardev_id(const struct chardev *c)
 	return c->id;
 }
 
+const char *chardev_type_name(const struct chardev *c)
+{
+	return c->type->name;
+}
+
 const char *chardev_filename(const struct chardev *c)
 {
 	return c->filename;

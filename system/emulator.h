@@ -14,11 +14,29 @@ struct objects;
 struct qapi_event_sink;
 struct qtest_server;
 
+/* Takes what a CPU model has; see target_desc. */
+struct cpu_visitor {
+	/* feature() - a flag of CPUs; @unavailable: asked for, and the host cannot give it. */
+	void (*feature)(void *opaque, const char *name, bool on, bool unavailable);
+	/* value() - any other property: a text, or a number if @text is NULL. */
+	void (*value)(void *opaque, const char *name, u64 number, const char *text);
+	void *opaque;
+};
+
 /* What one emulator binary is built for. */
 struct target_desc {
 	const struct hw_target *hw;
-	const struct accel_ops *const *accels; /* NULL-terminated; best first */
-	char *(*cpu_help)(void);               /* text of -cpu help */
+	const struct accel_ops *const *accels;  /* NULL-terminated; best first */
+	char *(*cpu_help)(void);                /* text of -cpu help */
+	const char *const *(*cpu_models)(void); /* NULL-terminated names */
+	/* cpu_needs_kvm() - whether that model is what the host's KVM gives. */
+	bool (*cpu_needs_kvm)(const char *model);
+	/* cpu_expand() - what -cpu @text would give with the machine's accelerator. 0 or -EINVAL
+	 * with @err. */
+	int (*cpu_expand)(struct machine *m, const char *text, const struct cpu_visitor *v,
+			  GError **err);
+	/* inject_nmi() - 0 or -errno with @err. NULL: there is no such thing. */
+	int (*inject_nmi)(struct machine *m, GError **err);
 };
 
 extern const struct target_desc target_desc; /* system/target-NAME.c */

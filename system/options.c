@@ -209,6 +209,14 @@ int config_parse(struct config *c, int argc, char **argv, GError **err)
 	return 0;
 }
 
+void options_foreach(void (*fn)(const char *name, const char *form, void *opaque), void *opaque)
+{
+	for (unsigned t = 0; t < ARRAY_SIZE(tables); t++)
+		for (const struct option_desc *o = tables[t]; o->name; o++)
+			if (o->parse && o->parse != option_no_meaning)
+				fn(o->name, o->argument, opaque);
+}
+
 static void describe(GString *s, const struct option_desc *table, bool supported)
 {
 	for (const struct option_desc *o = table; o->name; o++) {

@@ -37,6 +37,12 @@ int option_no_meaning(struct config *c, const struct option_desc *o, const char 
 /* option_add_item() - append an already parsed argument. */
 void option_add_item(GPtrArray *to, const char *option, JsonObject *opts, const char *text);
 
+/*
+ * options_foreach() - every option that does something: its name and the keys of its argument.
+ * @form: of the argument, as help shows it; NULL: it takes none.
+ */
+void options_foreach(void (*fn)(const char *name, const char *form, void *opaque), void *opaque);
+
 /* options_implied_key() - what a first bare word of the option's argument means; NULL: none. */
 const char *options_implied_key(const char *option);
 

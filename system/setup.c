@@ -94,10 +94,18 @@ static int print_help(struct emulator *e, GError **err)
 	for (guint i = 0; i < c->objects->len; i++) {
 		struct config_item *item = g_ptr_array_index(c->objects, i);
 
-		if (keyval_wants_help(item->opts)) {
-			help_print(objects_help());
-			return 1;
-		}
+		const char *name = keyval_str(item->opts, "qom-type");
+		char *text;
+
+		if (!keyval_wants_help(item->opts))
+			continue;
+		text = !name || !strcmp(name, "help") || !strcmp(name, "?")
+			       ? objects_help()
+			       : object_type_help(name, err);
+		if (!text)
+			return -EINVAL;
+		help_print(text);
+		return 1;
 	}
 	if (type && (json_object_has_member(c->machine, "help") ||
 		     json_object_has_member(c->machine, "?"))) {
@@ -184,7 +192,7 @@ int emulator_setup(struct emulator *e, GError **err)
 	owner.opaque = e;
 	e->autostart = !e->cfg->stopped;
 	e->on_panic = PANIC_SHUTDOWN;
-	e->objects = objects_create();
+	e->objects = objects_create(e);
 	e->vm = vm_create(type->has_io, &owner);
 	e->registry = state_registry_create();
 	e->machine = machine_create(target_desc.hw, type, e->vm, e->registry, &e->host);
@@ -240,6 +248,7 @@ void emulator_teardown(struct emulator *e)
 	block_flush_all();
 	machine_destroy(e->machine);
 	net_cleanup();
+	objects_drop_monitors(e->objects);
 	monitor_server_destroy(e->monitors);
 	vm_destroy(e->vm);
 	state_registry_destroy(e->registry);

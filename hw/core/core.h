@@ -27,7 +27,4 @@ GArray *irq_sources_create(void);
 void blobs_write(struct machine *m);
 void blobs_free(struct machine *m);
 
-/* machine_common_props() - properties that every machine has. */
-const struct property *machine_common_props(void);
-
 #endif

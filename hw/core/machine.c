@@ -43,6 +43,18 @@ struct machine *machine_create(const struct hw_target *target, const struct mach
 	return m;
 }
 
+const char *machine_cpu_model(const struct machine *m)
+{
+	return m->opt.cpu_model ?: m->type->default_cpu ?: "";
+}
+
+char *machine_cpu_type(const struct machine *m)
+{
+	const char *model = machine_cpu_model(m);
+
+	return g_strdup_printf("%.*s-%s", (int)strcspn(model, ","), model, m->target->cpu_type);
+}
+
 static void fw_cfg_option_free(void *p)
 {
 	struct fw_cfg_option *o = p;

@@ -13,6 +13,7 @@ static const struct device_type *const *const devices[] = {
 
 const struct hw_target hw_target_x86_64 = {
 	.name = "x86_64",
+	.cpu_type = "x86_64-cpu",
 	.machines = machines,
 	.devices = devices,
 };

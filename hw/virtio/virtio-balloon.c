@@ -466,6 +466,49 @@ static void balloon_unrealize(struct device *dev)
 	virtio_device_finish(container_of(dev, struct virtio_device, dev));
 }
 
+/* What the guest does not tell is all ones, which only a double can hold in JSON. */
+static JsonNode *get_guest_stats(struct device *dev)
+{
+	JsonObject *values = json_object_new(), *all = json_object_new();
+	struct balloon_stats stats;
+
+	balloon_get_stats(dev, &stats);
+	for (int i = 0; i < BALLOON_STATS; i++) {
+		if (stats.value[i] == UINT64_MAX)
+			json_object_set_double_member(values, balloon_stat_name(i), 0x1p64);
+		else
+			json_object_set_int_member(values, balloon_stat_name(i),
+						   (s64)stats.value[i]);
+	}
+	json_object_set_object_member(all, "stats", values);
+	json_object_set_int_member(all, "last-update", stats.last_update_s);
+	return json_node_init_object(json_node_alloc(), all);
+}
+
+static JsonNode *get_interval(struct device *dev)
+{
+	struct virtio_balloon *b = container_of(dev, struct virtio_balloon, vdev.dev);
+
+	return json_node_init_int(json_node_alloc(), b->stats_interval_s);
+}
+
+static int set_interval(struct device *dev, JsonNode *value, GError **err)
+{
+	if (json_node_get_value_type(value) != G_TYPE_INT64) {
+		error_set(err, "guest-stats-polling-interval expects a number of seconds");
+		return -EINVAL;
+	}
+	return balloon_stats_interval(dev, json_node_get_int(value), err);
+}
+
+static const struct device_value balloon_values[] = {
+	{ "guest-stats", "guest statistics", "what the guest last told of its memory",
+	  get_guest_stats, NULL },
+	{ "guest-stats-polling-interval", "int", "seconds between questions; 0: none", get_interval,
+	  set_interval },
+	{ .name = NULL },
+};
+
 static const struct property balloon_props[] = {
 	VIRTIO_PROPS(struct virtio_balloon),
 	PROP(struct virtio_balloon, opt_deflate_on_oom, "deflate-on-oom", BOOL, "off",
@@ -493,6 +536,7 @@ const struct device_type virtio_balloon_type = {
 	.bus = "virtio-bus",
 	.instance_size = sizeof(struct virtio_balloon),
 	.props = balloon_props,
+	.values = balloon_values,
 	.user_creatable = true,
 	.realize = balloon_realize,
 	.unrealize = balloon_unrealize,

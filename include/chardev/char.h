@@ -57,6 +57,7 @@ struct chardev *chardev_find(const char *id);
 void chardev_remove(struct chardev *c);       /* no front end attached */
 bool chardev_in_use(const struct chardev *c); /* has a front end, or a mux above it */
 const char *chardev_id(const struct chardev *c);
+const char *chardev_type_name(const struct chardev *c); /* "socket", "mux", ... */
 /* chardev_filename() - how users see it: "pty:/dev/pts/1", "unix:PATH,server=on", ... */
 const char *chardev_filename(const struct chardev *c);
 

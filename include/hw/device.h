@@ -26,6 +26,15 @@ enum device_category {
 	DEVICE_CATEGORIES,
 };
 
+/* Something about a device that can be read, and perhaps set, while it works. */
+struct device_value {
+	const char *name, *type; /* type: as qom-list shows it */
+	const char *help;
+	JsonNode *(*get)(struct device *dev); /* free with json_node_unref() */
+	/* set() - 0 or -errno with @err. NULL: cannot be set. */
+	int (*set)(struct device *dev, JsonNode *value, GError **err);
+};
+
 struct device_type {
 	const char *name;
 	const char *alias; /* second spelling, e.g. without bus suffix; NULL. Several types
@@ -41,9 +50,10 @@ struct device_type {
 	/* bus_path() - where the bus of this provider is, for the section names of devices on it:
 	 * "PATH/NAME". NULL: they have just their name. Free with g_free(). */
 	char *(*bus_path)(const struct device *provider);
-	size_t instance_size;         /* of the struct that begins with struct device */
-	const struct property *props; /* PROP_END-terminated; NULL: none */
-	bool user_creatable;          /* may follow -device */
+	size_t instance_size;              /* of the struct that begins with struct device */
+	const struct property *props;      /* PROP_END-terminated; NULL: none */
+	const struct device_value *values; /* ended by name NULL; NULL: none */
+	bool user_creatable;               /* may follow -device */
 	/* realize() - check properties, map and connect. Everything can still fail here; on failure
 	 * it leaves nothing behind. dev->on_bus and dev->parent are set. Return 0 or -errno. */
 	int (*realize)(struct device *dev, GError **err);
@@ -155,6 +165,9 @@ int device_del(struct machine *m, const char *id, GError **err);
 /* device_find() - by id, or by path below /machine; NULL if there is none. */
 struct device *device_find(struct machine *m, const char *id);
 
+/* device_linked_to() - a device with a property that names the object @id; NULL: nobody. */
+struct device *device_linked_to(struct machine *m, const char *id);
+
 /* device_path() - "/machine/peripheral/ID", "/machine/peripheral-anon/device[N]" or
  * "/machine/unattached/device[N]". Free with g_free(). */
 char *device_path(const struct device *dev);
@@ -168,6 +181,16 @@ char *device_path(const struct device *dev);
 int device_tree_list(struct machine *m, const char *path,
 		     void (*fn)(const char *name, const char *type, void *opaque), void *opaque,
 		     GError **err);
+
+/*
+ * device_tree_get() - value of a property of what is at a path.
+ *
+ * device_tree_set() - change one; of devices that work only struct device_value can be.
+ * Return: the value, to be freed with json_node_unref(), or 0; NULL or -errno with @err.
+ */
+JsonNode *device_tree_get(struct machine *m, const char *path, const char *prop, GError **err);
+int device_tree_set(struct machine *m, const char *path, const char *prop, JsonNode *value,
+		    GError **err);
 
 /* device_tree_text() - text of "info qtree". Free with g_free(). */
 char *device_tree_text(struct machine *m);

@@ -159,6 +159,18 @@ int machine_set_props(struct machine *m, JsonObject *props, GError **err);
  * NULL if there is none. */
 const struct property *machine_find_prop(const struct machine *m, const char *name);
 
+/* machine_common_props() - properties that every machine has beside its type's. */
+const struct property *machine_common_props(void);
+
+/*
+ * machine_cpu_model() - the text after -cpu, or the machine's default.
+ * machine_cpu_type() - QOM's name of that: "qemu64-x86_64-cpu". Free with g_free().
+ * machine_cpu_path() - where the vCPU of that index is in the tree. Free with g_free().
+ */
+const char *machine_cpu_model(const struct machine *m);
+char *machine_cpu_type(const struct machine *m);
+char *machine_cpu_path(int index);
+
 /*
  * machine_add_global() - -global DRIVER.PROP=VALUE: default for devices created later.
  *

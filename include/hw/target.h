@@ -9,6 +9,7 @@ struct machine_type;
 
 struct hw_target {
 	const char *name;                                /* "x86_64", as in qemu-system-NAME */
+	const char *cpu_type;                            /* QOM's type of its CPUs: "x86_64-cpu" */
 	const char *default_machine;                     /* NULL: -machine must be given */
 	const struct machine_type *const *machines;      /* NULL-terminated */
 	const struct device_type *const *const *devices; /* NULL-terminated list of such lists */

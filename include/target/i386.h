@@ -42,6 +42,19 @@ void x86_cpu_model_features(const struct x86_cpu_model *model,
 			    void (*fn)(void *opaque, const char *name, bool on, bool unavailable),
 			    void *opaque);
 
+/* x86_cpu_model_values() - its other properties, each a text, or a number if @text is NULL. */
+void x86_cpu_model_values(const struct x86_cpu_model *model,
+			  void (*fn)(void *opaque, const char *name, u64 number, const char *text),
+			  void *opaque);
+
+/*
+ * x86_inject_nmi() - a non-maskable interrupt for every vCPU.
+ *
+ * Return: 0; -ENOTSUP with @err if the accelerator has no interrupt controllers, or its -errno.
+ * Context: machine lock held; the vCPUs may run.
+ */
+int x86_inject_nmi(struct vm *vm, GError **err);
+
 /*
  * x86_cpu_create() - add a vCPU to a VM.
  * @model: may be destroyed afterwards.

@@ -5,6 +5,7 @@
 #include "hw/machine.h"
 #include "hw/property.h"
 #include "system/emulator.h"
+#include "system/options-query.h"
 #include "util/error.h"
 
 #include <unistd.h>
@@ -42,6 +43,9 @@ GPtrArray *qmp_query_machines(struct machine *m, const struct qapi_query_machine
 		info->cpu_max = (*t)->max_cpus;
 		info->acpi = has_prop(*t, "acpi");
 		info->default_ram_id = g_strdup((*t)->default_ram_id);
+		if ((*t)->default_cpu)
+			info->default_cpu_type = g_strdup_printf("%s-%s", (*t)->default_cpu,
+								 target_desc.hw->cpu_type);
 		g_ptr_array_add(list, info);
 	}
 	return list;
@@ -88,4 +92,25 @@ struct qapi_accelerator_info *qmp_query_accelerators(struct machine *m, GError *
 GPtrArray *qmp_query_iothreads(struct machine *m, GError **err)
 {
 	return qapi_io_thread_info_list_new(); /* devices are served by the main thread */
+}
+
+GPtrArray *qmp_query_command_line_options(struct machine *m,
+					  const struct qapi_query_command_line_options_args *args,
+					  GError **err)
+{
+	GPtrArray *list = options_query(args->option);
+
+	if (!list->len) {
+		error_set(err, "invalid option name: %s", args->option);
+		g_clear_pointer(&list, g_ptr_array_unref);
+	}
+	return list;
+}
+
+void qmp_inject_nmi(struct machine *m, GError **err)
+{
+	if (target_desc.inject_nmi)
+		target_desc.inject_nmi(m, err);
+	else
+		error_set(err, "this machine's CPUs have no NMI");
 }

@@ -3,10 +3,20 @@
  *
  * Source: Intel SDM volume 3, chapter 11; KVM_GET_LAPIC's page has the layout of the APIC's own.
  */
+#include "accel/accel.h"
+#include "target/i386.h"
 #include "target/i386/cpu.h"
+#include "util/error.h"
 #include "util/timer.h"
 
 #include <linux/kvm.h>
+
+/* A message that a device would send (volume 3, 11.11). */
+enum {
+	MSI_ADDRESS = 0xfee00000,
+	MSI_DEST_ALL = 0xff << 12,
+	MSI_DELIVERY_NMI = 4 << 8,
+};
 
 enum {
 	APIC_ID = 0x20,
@@ -144,4 +154,21 @@ void x86_apic_from_kvm(struct x86_cpu *cpu, const struct kvm_lapic_state *in)
 		now - ((s64)(a->initial_count - get(in, APIC_TMCCT)) << a->count_shift);
 	a->next_time = a->initial_count_load_time + (((s64)a->initial_count + 1) << a->count_shift);
 	a->timer_expiry = -1;
+}
+
+int x86_inject_nmi(struct vm *vm, GError **err)
+{
+	struct accel *a = vm->accel;
+	int ret;
+
+	if (!a->irqchip || !a->ops->msi_send) {
+		error_set(err, "an NMI needs interrupt controllers, which accelerator %s has not",
+			  a->ops->name);
+		return -ENOTSUP;
+	}
+	/* To all, by physical destination. */
+	ret = a->ops->msi_send(a, MSI_ADDRESS | MSI_DEST_ALL, MSI_DELIVERY_NMI);
+	if (ret < 0)
+		error_set_errno(err, -ret, "cannot send an NMI");
+	return ret < 0 ? ret : 0;
 }

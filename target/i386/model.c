@@ -450,3 +450,17 @@ void x86_cpu_model_features(const struct x86_cpu_model *m,
 		}
 	}
 }
+
+void x86_cpu_model_values(const struct x86_cpu_model *m,
+			  void (*fn)(void *opaque, const char *name, u64 number, const char *text),
+			  void *opaque)
+{
+	fn(opaque, "family", m->family, NULL);
+	fn(opaque, "model", m->model, NULL);
+	fn(opaque, "stepping", m->stepping, NULL);
+	fn(opaque, "level", m->level, NULL);
+	fn(opaque, "xlevel", m->xlevel, NULL);
+	fn(opaque, "phys-bits", m->phys_bits, NULL);
+	fn(opaque, "vendor", 0, m->vendor);
+	fn(opaque, "model-id", 0, m->model_id);
+}

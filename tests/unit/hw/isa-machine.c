@@ -60,7 +60,7 @@ static const struct device_type *const *const tables[] = {
 	hw_rtc_isa_devices,
 	NULL,
 };
-const struct hw_target isa_target = { "isa", NULL, machines, tables };
+const struct hw_target isa_target = { "isa", "isa-cpu", NULL, machines, tables };
 
 static void on_panic(void *opaque, unsigned events)
 {

@@ -151,7 +151,7 @@ static const struct machine_type toy_machine = {
 	.irq_set = toy_irq,
 };
 static const struct machine_type *const machines[] = { &toy_machine, &none_machine_type, NULL };
-static const struct hw_target target = { "toy", "toy-1.0", machines, tables };
+static const struct hw_target target = { "toy", "toy-cpu", "toy-1.0", machines, tables };
 
 /* ---- what the process would provide ---- */
 
@@ -508,7 +508,8 @@ static void test_tree(void)
 	g_assert_cmpint(device_tree_list(m, "/machine/unattached", add_entry, s, NULL), ==, 0);
 	g_assert_cmpint(device_tree_list(m, "/", add_entry, s, NULL), ==, 0);
 	g_assert_cmpstr(s->str, ==,
-			"h0:child<hub> device[0]:child<fixed> machine:child<toy-1.0-machine> ");
+			"type:string h0:child<hub> type:string device[0]:child<fixed> "
+			"type:string machine:child<toy-1.0-machine> ");
 	g_assert_cmpint(device_tree_list(m, "/machine/x", add_entry, s, NULL), ==, -ENOENT);
 
 	g_assert_null(fake_add(m, "sink,id=s,small=3,chardev=c0,bus=h0.0", &dev));
