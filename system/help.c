@@ -24,7 +24,7 @@ void help_usage(void)
 	GString *s = g_string_new(NULL);
 
 	g_string_append_printf(s,
-			       "Tidemark %s: a machine emulator with QEMU's command line\n"
+			       "%s: a machine emulator with QEMU's command line\n"
 			       "usage: %s [options] [disk_image]\n",
 			       TIDEMARK_PACKAGE, g_get_prgname());
 	help_options(s);

@@ -1,6 +1,7 @@
 /* system/options-machine.c - Table: options that describe the guest's machine. */
 #include "options.h"
 
+#include "help.h"
 #include "util/error.h"
 #include "util/keyval.h"
 #include "util/log.h"
@@ -78,23 +79,20 @@ static int parse_global(struct config *c, const struct option_desc *o, const cha
 static int parse_none_only(struct config *c, const struct option_desc *o, const char *arg,
 			   GError **err)
 {
-	static const char *const none[] = { "none", "off", "driver=none", "help", "?" };
+	g_autoptr(JsonObject) opts = keyval_parse(arg, "driver", err);
+	const char *driver;
 
-	for (unsigned i = 0; i < ARRAY_SIZE(none); i++)
-		if (!strcmp(arg, none[i]) || g_str_has_prefix(arg, "none,"))
-			return 0;
+	if (!opts)
+		return -EINVAL;
+	driver = keyval_str(opts, json_object_has_member(opts, "type") ? "type" : "driver");
+	if (driver && (!strcmp(driver, "help") || !strcmp(driver, "?"))) {
+		help_print(g_strdup_printf("Available for -%s:\nnone\n", o->name));
+		return 1;
+	}
+	if (driver && (!strcmp(driver, "none") || !strcmp(driver, "off")))
+		return 0;
 	error_set(err, "-%s %s is not supported: %s", o->name, arg, o->help);
 	return -EINVAL;
-}
-
-static int parse_vga(struct config *c, const struct option_desc *o, const char *arg, GError **err)
-{
-	return parse_none_only(c, o, arg, err);
-}
-
-static int parse_net(struct config *c, const struct option_desc *o, const char *arg, GError **err)
-{
-	return option_append(c, o, arg, err);
 }
 
 const struct option_desc options_machine[] = {
@@ -147,12 +145,12 @@ const struct option_desc options_machine[] = {
 	{ "pflash", "FILE", "flash image", parse_pflash },
 	{ "snapshot", NULL, "writes to disks are lost at exit", option_set_flag, TO(snapshot) },
 	{ "netdev", "TYPE,id=ID[,prop=value...]", "network back end; 'help' lists the types",
-	  parse_net, TO(nets) },
+	  option_append, TO(nets) },
 	{ "nic", "TYPE[,model=NAME,mac=MAC...]", "network back end and card; 'none': neither",
-	  parse_net, TO(nets) },
-	{ "net", "nic|TYPE[,...]", "the old form of the above", parse_net, TO(nets) },
+	  option_append, TO(nets) },
+	{ "net", "nic|TYPE[,...]", "the old form of the above", option_append, TO(nets) },
 	{ "nodefaults", NULL, "no default devices", option_set_flag, TO(no_defaults) },
-	{ "vga", "none", "no graphics card exists yet; use -vga none", parse_vga },
+	{ "vga", "none", "no graphics card exists yet; use -vga none", parse_none_only },
 	{ "display", "none", "no display exists yet; use -display none", parse_none_only },
 	{ "audio", "none", "no sound exists; use -audio none", parse_none_only },
 	{ "audiodev", "none,id=ID", "no sound exists; use -audiodev none,id=ID", parse_none_only },

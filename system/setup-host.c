@@ -6,7 +6,6 @@
 
 #include "block/block.h"
 #include "chardev/char.h"
-#include "help.h"
 #include "monitor/monitor.h"
 #include "net/net.h"
 #include "util/error.h"
@@ -123,13 +122,8 @@ int setup_monitors(struct emulator *e, GError **err)
 
 static int add_net(const struct config_item *item, GError **err)
 {
-	const char *type = keyval_str(item->opts, "type");
 	int ret;
 
-	if (type && (!strcmp(type, "help") || !strcmp(type, "?"))) {
-		help_print(net_types_help());
-		return 1;
-	}
 	if (!strcmp(item->option, "netdev"))
 		ret = net_netdev_create(item->opts, err) ? 0 : -EINVAL;
 	else if (!strcmp(item->option, "nic"))

@@ -18,13 +18,18 @@
 
 static int take_count(JsonObject *o, const char *key, unsigned *out, GError **err)
 {
-	u64 v = *out;
+	u64 v = 1;
+	int ret = keyval_take_u64(o, key, &v, err);
 
-	if (keyval_take_u64(o, key, &v, err) == -EINVAL)
-		return -EINVAL;
-	if (v > UINT16_MAX) {
-		error_set(err, "'%s=%" PRIu64 "' is out of range", key, v);
-		return -EINVAL;
+	if (ret == -ENOENT)
+		return 0;
+	if (!v || v > UINT16_MAX) {
+		error_set(err, "'%s=%" PRIu64 "' is not between 1 and %d", key, v, UINT16_MAX);
+		ret = -EINVAL;
+	}
+	if (ret == -EINVAL) {
+		g_prefix_error(err, "-smp: ");
+		return ret;
 	}
 	*out = v;
 	return 0;
@@ -37,11 +42,8 @@ static int apply_smp(struct machine_options *opt, JsonObject *smp, GError **err)
 	    take_count(smp, "sockets", &opt->sockets, err) ||
 	    take_count(smp, "dies", &opt->dies, err) ||
 	    take_count(smp, "cores", &opt->cores, err) ||
-	    take_count(smp, "threads", &opt->threads, err) ||
-	    keyval_reject_rest(smp, "-smp", err)) {
-		g_prefix_error(err, "-smp: ");
+	    take_count(smp, "threads", &opt->threads, err) || keyval_reject_rest(smp, "-smp", err))
 		return -EINVAL;
-	}
 	return 0;
 }
 
@@ -51,13 +53,12 @@ static int apply_memory(struct machine_options *opt, JsonObject *m, GError **err
 
 	if (keyval_take_size(m, "size", 'M', &opt->ram_size, err) == -EINVAL ||
 	    keyval_take_size(m, "maxmem", 'M', &opt->max_ram_size, err) == -EINVAL ||
-	    keyval_take_u64(m, "slots", &slots, err) == -EINVAL ||
-	    keyval_reject_rest(m, "-m", err)) {
+	    keyval_take_u64(m, "slots", &slots, err) == -EINVAL) {
 		g_prefix_error(err, "-m: ");
 		return -EINVAL;
 	}
 	opt->ram_slots = slots;
-	return 0;
+	return keyval_reject_rest(m, "-m", err);
 }
 
 static int parse_uuid(const char *text, u8 uuid[16], GError **err)
@@ -270,7 +271,8 @@ static const struct accel_ops *accel_find(const char *name)
 	return NULL;
 }
 
-/* Return: 0; -ENODEV if another one may be tried; -EINVAL if the options are wrong. */
+/* Return: 0; -ENODEV if another one may be tried; -EINVAL if the options are wrong. The error does
+ * not name the option. */
 static int accel_try(struct emulator *e, JsonObject *opts, JsonObject *machine, GError **err)
 {
 	g_autofree char *name = g_strdup(keyval_str(opts, "accel"));
@@ -295,7 +297,7 @@ static int accel_try(struct emulator *e, JsonObject *opts, JsonObject *machine, 
 			json_object_set_string_member(props, "kernel-irqchip", value);
 	}
 	if (!vm_attach_accel(e->vm, ops, props, err))
-		ret = keyval_reject_rest(props, name, err);
+		ret = keyval_reject_rest(props, "accelerator", err);
 	json_object_unref(props);
 	return ret;
 }

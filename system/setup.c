@@ -50,6 +50,11 @@ static void device_deleted(void *opaque, const char *id, const char *path)
 	qapi_event_send_device_deleted(e->events, &data);
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "?");
+}
+
 /* Help that needs the target's tables but no machine. Return 1 if it was printed. */
 static int print_help(struct emulator *e, GError **err)
 {
@@ -57,11 +62,11 @@ static int print_help(struct emulator *e, GError **err)
 	struct config *c = e->cfg;
 	const char *type = keyval_str(c->machine, "type");
 
-	if (type && (!strcmp(type, "help") || !strcmp(type, "?"))) {
+	if (type && is_help(type)) {
 		help_print(machine_types_help(hw));
 		return 1;
 	}
-	if (c->cpu && (!strcmp(c->cpu, "help") || !strcmp(c->cpu, "?"))) {
+	if (c->cpu && is_help(c->cpu)) {
 		help_print(target_desc.cpu_help());
 		return 1;
 	}
@@ -77,7 +82,7 @@ static int print_help(struct emulator *e, GError **err)
 		struct config_item *item = g_ptr_array_index(c->devices, i);
 		const char *driver = keyval_str(item->opts, "driver");
 
-		if (driver && (!strcmp(driver, "help") || !strcmp(driver, "?"))) {
+		if (driver && is_help(driver)) {
 			help_print(device_types_help(hw));
 			return 1;
 		}
@@ -91,6 +96,15 @@ static int print_help(struct emulator *e, GError **err)
 			return 1;
 		}
 	}
+	for (guint i = 0; i < c->nets->len; i++) {
+		const char *net =
+			keyval_str(((struct config_item *)c->nets->pdata[i])->opts, "type");
+
+		if (net && is_help(net)) {
+			help_print(net_types_help());
+			return 1;
+		}
+	}
 	for (guint i = 0; i < c->objects->len; i++) {
 		struct config_item *item = g_ptr_array_index(c->objects, i);
 
@@ -99,9 +113,7 @@ static int print_help(struct emulator *e, GError **err)
 
 		if (!keyval_wants_help(item->opts))
 			continue;
-		text = !name || !strcmp(name, "help") || !strcmp(name, "?")
-			       ? objects_help()
-			       : object_type_help(name, err);
+		text = !name || is_help(name) ? objects_help() : object_type_help(name, err);
 		if (!text)
 			return -EINVAL;
 		help_print(text);
