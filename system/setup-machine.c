@@ -122,15 +122,6 @@ static int apply_rtc(struct machine_options *opt, JsonObject *rtc, GError **err)
 	return keyval_reject_rest(rtc, "-rtc", err);
 }
 
-static void fw_cfg_option_free(gpointer data)
-{
-	struct fw_cfg_option *o = data;
-
-	g_free(o->name);
-	g_bytes_unref(o->data);
-	g_free(o);
-}
-
 static int apply_fw_cfg(struct machine_options *opt, const struct config_item *item, GError **err)
 {
 	g_autofree char *name = keyval_take_str(item->opts, "name");
@@ -156,7 +147,7 @@ static int apply_fw_cfg(struct machine_options *opt, const struct config_item *i
 		len = strlen(text);
 	}
 	if (!opt->fw_cfg)
-		opt->fw_cfg = g_ptr_array_new_with_free_func(fw_cfg_option_free);
+		opt->fw_cfg = g_ptr_array_new();
 	o = g_new0(struct fw_cfg_option, 1);
 	o->name = g_steal_pointer(&name);
 	o->data = g_bytes_new_take(g_steal_pointer(&text), len);
@@ -389,8 +380,11 @@ static int choose_ram(struct emulator *e, JsonObject *machine, GError **err)
 	return opt->ram ? 0 : -EINVAL;
 }
 
-/* -nographic: the terminal carries serial port and monitor, unless they are given. */
-static int setup_serials(struct emulator *e, GError **err)
+/*
+ * -nographic: the terminal carries serial port and monitor, unless they are given.
+ * @muxed: out: which ports share their device with a monitor.
+ */
+static int setup_serials(struct emulator *e, bool muxed[MACHINE_SERIALS], GError **err)
 {
 	struct machine_options *opt = &e->machine->opt;
 	struct config *c = e->cfg;
@@ -401,16 +395,14 @@ static int setup_serials(struct emulator *e, GError **err)
 		struct config_item *item = g_ptr_array_index(c->serials, i);
 		g_autofree char *id = g_strdup_printf("serial%u", i);
 		g_autoptr(GError) why = NULL;
-		bool mux = false;
 
 		if (i == MACHINE_SERIALS) {
 			error_set(err, "-serial %s: there are only %d serial ports", item->text,
 				  MACHINE_SERIALS);
 			return -EINVAL;
 		}
-		opt->serial[i] = chardev_create_shorthand(id, item->text, &mux, &why);
-		if (why ||
-		    (mux && !monitor_attach(e->monitors, opt->serial[i], MONITOR_HMP, &why))) {
+		opt->serial[i] = chardev_create_shorthand(id, item->text, &muxed[i], &why);
+		if (why) {
 			error_set(err, "-serial %s: %s", item->text, why->message);
 			return -EINVAL;
 		}
@@ -419,8 +411,20 @@ static int setup_serials(struct emulator *e, GError **err)
 	return 0;
 }
 
+/* Only when the machine has its serial ports: the first on a terminal has the input. */
+static int attach_serial_monitors(struct emulator *e, const bool muxed[MACHINE_SERIALS],
+				  GError **err)
+{
+	for (unsigned i = 0; i < MACHINE_SERIALS; i++)
+		if (muxed[i] &&
+		    !monitor_attach(e->monitors, e->machine->opt.serial[i], MONITOR_HMP, err))
+			return -EINVAL;
+	return 0;
+}
+
 int setup_machine(struct emulator *e, GError **err)
 {
+	bool muxed[MACHINE_SERIALS] = { false };
 	JsonObject *machine = e->cfg->machine;
 	struct config *c = e->cfg;
 
@@ -437,9 +441,9 @@ int setup_machine(struct emulator *e, GError **err)
 				       keyval_str(o, "property"), keyval_str(o, "value"), err))
 			return -EINVAL;
 	}
-	if (setup_serials(e, err))
+	if (setup_serials(e, muxed, err) || machine_init(e->machine, err))
 		return -EINVAL;
-	return machine_init(e->machine, err);
+	return attach_serial_monitors(e, muxed, err);
 }
 
 static int add_device(struct emulator *e, JsonObject *opts, const char *text, GError **err)

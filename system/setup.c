@@ -258,10 +258,11 @@ void emulator_teardown(struct emulator *e)
 	if (e->qtest)
 		qtest_destroy(e->qtest);
 	block_flush_all();
-	machine_destroy(e->machine);
-	net_cleanup();
+	/* Before the serial ports, whose terminal they would get. */
 	objects_drop_monitors(e->objects);
 	monitor_server_destroy(e->monitors);
+	machine_destroy(e->machine);
+	net_cleanup();
 	vm_destroy(e->vm);
 	state_registry_destroy(e->registry);
 	objects_destroy(e->objects);

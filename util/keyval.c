@@ -172,13 +172,13 @@ const char *keyval_str(JsonObject *o, const char *key)
 		return json_node_get_string(n);
 	if (t == G_TYPE_BOOLEAN)
 		return json_node_get_boolean(n) ? "on" : "off";
-	/* A number: replace it by its text, which the object then owns. */
+	/* A number: its text takes its place, so that the object owns it. */
 	g_autofree char *text = t == G_TYPE_INT64
 					? g_strdup_printf("%" PRId64, json_node_get_int(n))
 					: g_strdup_printf("%.17g", json_node_get_double(n));
 
-	json_object_set_string_member(o, key, text);
-	return json_object_get_string_member(o, key);
+	json_node_set_string(n, text);
+	return json_node_get_string(n);
 }
 
 /* Removes what leaf() found: of an object with further members only its own value. */

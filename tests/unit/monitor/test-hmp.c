@@ -156,8 +156,8 @@ static const struct line lines[] = {
 	  "Try \"help set_link\" for more information\n" },
 	{ "device_add virtio-net-pci,id=n1,netdev=u,,x",
 	  "device_add {\"driver\":\"virtio-net-pci\",\"id\":\"n1\",\"netdev\":\"u,x\"}\n", "" },
-	{ "object_add memory-backend-ram,id=m,size=1M,share=on,host-nodes=1",
-	  "object-add {\"qom-type\":\"memory-backend-ram\",\"id\":\"m\",\"host-nodes\":[1],"
+	{ "object_add memory-backend-ram,id=m,size=1M,share=on,prealloc-threads=2",
+	  "object-add {\"qom-type\":\"memory-backend-ram\",\"id\":\"m\",\"prealloc-threads\":2,"
 	  "\"share\":true,\"size\":1048576}\n",
 	  "" },
 	{ "object_add memory-backend-ram,id=m,size=big", "",

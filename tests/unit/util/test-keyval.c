@@ -138,9 +138,28 @@ static void test_merge(void)
 	json_object_unref(b);
 }
 
+/* Reading a number as text leaves the object's keys where they are: callers hold pointers to them.
+ */
+static void test_number_as_text(void)
+{
+	g_autoptr(GError) err = NULL;
+	JsonObject *o = parse("{\"size\":5,\"sizes\":[6,7]}", NULL);
+	GList *keys = json_object_get_members(o);
+	const char *key = keys->data;
+
+	g_assert_cmpstr(keyval_str(o, key), ==, "5");
+	g_assert_cmpstr(key, ==, "size");
+	g_assert_cmpstr(keyval_str(o, "sizes"), ==, "7");
+	g_assert_cmpint(keyval_reject_rest(o, "-x", &err), ==, -EINVAL);
+	g_assert_nonnull(strstr(err->message, "'size=5'"));
+	g_list_free(keys);
+	json_object_unref(o);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/keyval/number-as-text", test_number_as_text);
 	g_test_add_func("/keyval/forms", test_forms);
 	g_test_add_func("/keyval/value-with-members", test_value_with_members);
 	g_test_add_func("/keyval/bad", test_bad);
