@@ -179,7 +179,6 @@ static int load_run(struct ram_load *l, struct state_reader *r, struct load_bloc
 		memcpy(b->ram->host + ((page + i) << DIRTY_PAGE_BITS), p, DIRTY_PAGE_SIZE);
 	r->pos += n * step - sizeof(u64);
 	memory_mark_dirty(b->ram, page << DIRTY_PAGE_BITS, n << DIRTY_PAGE_BITS);
-	STAT_ADD(l->pages, n);
 	return 0;
 }
 
@@ -241,7 +240,6 @@ static int load_page(struct ram_load *l, struct state_reader *r, u64 word, GErro
 		}
 		if (!r->error)
 			load_zero(l->last, page);
-		STAT_ADD(l->pages, 1);
 		break;
 	case RAM_FLAG_PAGE: ret = load_run(l, r, l->last, page, err); break;
 	case RAM_FLAG_XBZRLE: ret = load_delta(r, l->last, page, err); break;
@@ -296,7 +294,6 @@ static int load_block_entry(struct ram_load *l, struct state_reader *r, u64 *lef
 			  size);
 		return -EINVAL;
 	}
-	b->listed = true;
 	if (l->settings.caps[CAP_IGNORE_SHARED] && (b->ram->flags & RAM_SHARED) &&
 	    b->ram->fd >= 0 && gpa != ram_guest_address(l->vm, b->ram)) {
 		error_set(err,

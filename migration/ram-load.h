@@ -14,7 +14,6 @@ struct load_block {
 	struct ramblock *ram;
 	u64 *populated; /* a bit per page: may hold something else than zeroes */
 	bool small;     /* huge pages are held back while sparse pages arrive */
-	bool listed;    /* by the sender */
 };
 
 struct ram_load {
@@ -23,7 +22,6 @@ struct ram_load {
 	GArray *blocks;          /* of struct load_block; NULL until the section begins */
 	struct load_block *last; /* of the page before, for CONTINUE */
 	struct page_probe probe;
-	u64 pages; /* received; atomic */
 };
 
 void ram_load_init(struct ram_load *l, struct vm *vm, const struct settings *settings);

@@ -20,7 +20,6 @@ struct ram_stats {
 	u64 passes;           /* dirty-sync-count */
 	u64 dirty_pages_rate; /* pages per second, of the last pass */
 	u64 xbzrle_pages, xbzrle_bytes, xbzrle_misses, xbzrle_overflows;
-	u64 xbzrle_miss_rate_ppm, xbzrle_raw_bytes;
 	u64 sync_ns, last_sync_ns;
 	u64 pages_sent; /* all kinds */
 };

@@ -57,7 +57,6 @@ static int obey_limit(struct send_queue *q, GError **err)
 			error_set(err, "cancelled");
 			return -ECANCELED;
 		}
-		q->waited_ns += monotonic_ns() - now;
 		limit = q->unlimited ? 0 : q->limit(q->opaque);
 	}
 	q->window_bytes = 0;

@@ -33,7 +33,6 @@ struct send_queue {
 	bool unlimited; /* during the switch-over */
 	s64 window_start_ns;
 	u64 window_bytes;
-	u64 waited_ns; /* in wait(), all in all */
 };
 
 void send_queue_init(struct send_queue *q, struct channel *ch);

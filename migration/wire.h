@@ -57,13 +57,8 @@ enum ram_flag {
 	RAM_FLAG_EOS = 0x010,
 	RAM_FLAG_CONTINUE = 0x020,
 	RAM_FLAG_XBZRLE = 0x040,
-	RAM_FLAG_MULTIFD_FLUSH = 0x200,
 };
 #define RAM_FLAG_MASK   0xfffu
 #define XBZRLE_ENCODING 0x01
-
-/* The largest texts that a receiver takes; senders' descriptions stay far below. */
-#define VMDESC_MAX       (64 * MiB)
-#define MACHINE_NAME_MAX 255u
 
 #endif
