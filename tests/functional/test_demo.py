@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The demo: its table, its report, its exit status, and that it leaves nothing behind."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from lib import host
+from lib.testcase import FunctionalTest, main
+
+DEMO = host.REPO / 'scripts' / 'demo.d' / 'demo.py'
+MODES = ('legacy', 'manual', 'manual-initially-set', 'ring')
+
+
+class DemoTest(FunctionalTest):
+    def setUp(self):
+        super().setUp()
+        self.require_tidemark('the demo runs this project\'s emulator only')
+
+    def start(self, *args):
+        """The demo as a process, with its temporary files in the test's directory."""
+        return subprocess.Popen(
+            [sys.executable, str(DEMO), '--build', str(host.BUILD), *args], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=host.die_with_parent,
+            env={**os.environ, 'TMPDIR': self.dir})
+
+    def run_demo(self, *args):
+        """Returns exit status, stdout, stderr."""
+        process = self.start(*args)
+        self.addCleanup(process.kill)
+        out, err = process.communicate(timeout=self.timeout)
+        return process.returncode, out, err
+
+    def leftovers(self):
+        return [name for name in os.listdir(self.dir) if name.startswith('tidemark-demo-')]
+
+    def emulators(self):
+        """Processes whose command line names the test's directory."""
+        found = []
+        for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+            try:
+                if self.dir.encode() in path.read_bytes():
+                    found.append(path.parent.name)
+            except OSError:
+                pass
+        return found
+
+
+class Runs(DemoTest):
+    timeout = 240
+
+    def check_table(self, text):
+        for mode in MODES:
+            row = re.search(r'^%s +(\d+) +(\d+) +(\d+) .* (\d+) +[\d.]+ +[\d.]+ +yes +ok$' % mode,
+                            text, re.M)
+            self.assertTrue(row, '%s in\n%s' % (mode, text))
+            passes, pages, _, calls = map(int, row.groups())
+            self.assertGreaterEqual(passes, 2)
+            self.assertGreaterEqual(pages, 64 << 8)
+            self.assertGreater(calls, 0)
+
+    def check_report(self, path):
+        page = pathlib.Path(path).read_text('utf-8')
+        for mode in MODES:
+            self.assertIn('<h3>%s</h3>' % mode, page)
+            self.assertIn('aria-label="%s: remaining pages and dirty rate' % mode, page)
+        self.assertEqual(page.count('how often each page was sent, by its place'), len(MODES))
+        self.assertIn('prefers-color-scheme: dark', page)
+        self.assertNotRegex(page, r'https?:|(src|href)=|url\(|@import')
+
+    def check_results(self, directory):
+        with open(os.path.join(directory, 'results.json'), encoding='utf-8') as f:
+            runs = json.load(f)['runs']
+        self.assertEqual([run['mode'] for run in runs], list(MODES))
+        for run in runs:
+            self.assertEqual(run['info']['x-tracking']['mode'], run['mode'])
+            self.assertEqual(run['verified_pages'] * 4096, run['info']['ram']['total'])
+            counts = run['pages_sent']
+            self.assertEqual(sum(sum(block['sent']) for block in counts['blocks']), run['pages'])
+            self.assertGreater(sum(counts['times'][2:]), 0)
+            remaining = [sample[1] for sample in run['samples']]
+            self.assertGreater(len(set(remaining)), 10)
+            causes = run['downtime_ms']
+            self.assertAlmostEqual(causes['total'], sum(causes[c] for c in (
+                'stop', 'last-sync', 'ram', 'device-state', 'resume')), delta=1)
+
+    def test_every_mode(self):
+        status, out, err = self.run_demo('--size', '64M', '--keep',
+                                         '--report', self.path('report.html'))
+        self.assertEqual(status, 0, out + err)
+        self.check_table(out)
+        self.check_report(self.path('report.html'))
+        kept = self.leftovers()
+        self.assertEqual(len(kept), 1)
+        self.assertIn('Kept: ' + self.path(kept[0]), out)
+        self.check_results(self.path(kept[0]))
+        self.assertEqual(self.emulators(), [])
+
+    def test_interrupted(self):
+        process = self.start('--size', '64M', '--report', self.path('report.html'))
+        self.addCleanup(process.kill)
+        while 'migrating' not in process.stderr.readline():
+            self.assertIsNone(process.poll())
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn('interrupted', err)
+        self.assertEqual(self.leftovers(), [])
+        self.assertEqual(self.emulators(), [])
+        self.assertFalse(os.path.exists(self.path('report.html')))
+
+
+class Refusals(DemoTest):
+    accel = None
+
+    def refused(self, status, pattern, *args):
+        code, out, err = self.run_demo(*args)
+        self.assertEqual(code, status, out + err)
+        self.assertRegex(err, pattern)
+        self.assertEqual(self.leftovers(), [])
+
+    def test_options(self):
+        self.refused(2, "'fast' is no tracking mode; there are legacy, manual,", '--modes', 'fast')
+        self.refused(2, "'1M' is not from 64M to 2048M", '--size', '1M')
+        self.refused(2, "'64Q' is not a size", '--size', '64Q')
+        self.refused(2, '--downtime: 0 is not from 1', '--downtime', '0')
+
+    def test_no_kvm(self):
+        missing = self.path('kvm')
+        self.refused(77, re.escape(missing) + ': No such file(.|\n)*modprobe',
+                     '--kvm-device', missing)
+        self.refused(77, '/dev/null: Inappropriate ioctl', '--kvm-device', '/dev/null')
+
+    def test_help(self):
+        code, out, _ = self.run_demo('--help')
+        self.assertEqual(code, 0)
+        for option in ('--modes', '--size', '--report', '--keep', 'exit status'):
+            self.assertIn(option, out)
+
+
+class ReportPlace(DemoTest):
+    def test_no_directory(self):
+        code, _, err = self.run_demo('--report', self.path('no/report.html'))
+        self.assertEqual(code, 2)
+        self.assertIn('there is no directory ' + self.path('no'), err)
+
+
+if __name__ == '__main__':
+    main()
