@@ -290,7 +290,6 @@ static struct tcg_region *translate_locked(struct tcg_cpu *cpu, struct code_page
 	struct slow_path *slow = host_slow_paths();
 	struct trans t = {
 		.p = code_next,
-		.limit = code_rw + CODE_SIZE,
 		.rx = code_rx,
 		.cpu = cpu,
 		.start = tcg_pc(cpu),

@@ -33,6 +33,7 @@ bool arm_op_available(const struct arm_cpu *cpu, unsigned op)
 	return !feature || cpu_has(cpu, feature);
 }
 
+/* CPACR_EL1.FPEN: 0 and 2 trap EL0 and EL1, 1 traps EL0; CPTR_EL2.TFP in its form without E2H. */
 bool arm_fp_enabled(const struct arm_cpu *cpu)
 {
 	unsigned el = cpu_el(cpu);
@@ -48,26 +49,27 @@ u32 arm_state_key(const struct arm_cpu *cpu)
 	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3;
 }
 
-/* CPACR_EL1.FPEN: 0 and 2 trap EL0 and EL1, 1 traps EL0. CPTR_EL2.TFP (without E2H). */
 void check_fp_access(struct arm_cpu *cpu)
 {
-	unsigned el = cpu_el(cpu);
-	unsigned fpen = cpu->cpacr_el1 >> CPACR_FPEN_SHIFT & 3;
-	u32 iss = 1u << 24 | 0xe << 20;
-
-	if (el < 2 && !(fpen & 1))
-		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
-	if (el == 0 && fpen == 1)
-		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
-	if (cpu->has_el2 && el <= 2 && cpu->cptr_el2 & CPTR_TFP) {
+	if (arm_fp_enabled(cpu))
+		return;
+	if (cpu->has_el2 && cpu->cptr_el2 & CPTR_TFP)
 		cpu->excp.target_el = 2;
-		arm_raise(cpu, EC_FP_ACCESS, iss, 0);
-	}
+	arm_raise(cpu, EC_FP_ACCESS, 1u << 24 | 0xe << 20, 0);
 }
 
+/* What decode rows and reference functions exist for; ID registers promise no more than this. */
 u64 arm_features_max(void)
 {
-	u64 all = ((u64)1 << ARM_FEAT_COUNT) - 1;
+	static const u8 present[] = {
+		ARM_FEAT_CRC32, ARM_FEAT_LSE,   ARM_FEAT_RCPC,   ARM_FEAT_RCPC2,
+		ARM_FEAT_LSE2,  ARM_FEAT_FLAGM, ARM_FEAT_FLAGM2, ARM_FEAT_PAUTH,
+		ARM_FEAT_MOPS,  ARM_FEAT_WFXT,  ARM_FEAT_XS,     ARM_FEAT_SB,
+		ARM_FEAT_PAN,   ARM_FEAT_UAO,   ARM_FEAT_DIT,    ARM_FEAT_SSBS,
+	};
+	u64 mask = 0;
 
-	return all & ~((u64)1 << ARM_FEAT_NONE);
+	for (unsigned i = 0; i < ARRAY_SIZE(present); i++)
+		mask |= (u64)1 << present[i];
+	return mask;
 }

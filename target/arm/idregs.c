@@ -95,8 +95,8 @@ static void fill_id_registers(struct arm_cpu *cpu)
 		cpu->id[4][0] |= 1u << 8;
 	if (cpu->has_el3)
 		cpu->id[4][0] |= 1u << 12;
-	if (!cpu_has(cpu, ARM_FEAT_FP16)) /* FP and SIMD are there all the same: value 0 */
-		cpu->id[4][0] &= ~(0xffull << 16);
+	if (!cpu_has(cpu, ARM_FEAT_FP)) /* 15 says that there is none */
+		cpu->id[4][0] |= 0xffull << 16;
 }
 
 void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)

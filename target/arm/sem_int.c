@@ -9,7 +9,7 @@ void exec_ADR(struct arm_cpu *cpu, const struct a64_ADR *i)
 	cpu_set_x(cpu, i->rd, i->op ? (pc & ~(u64)0xfff) + imm * 4096 : pc + imm);
 }
 
-/* Add or subtract; register 31 as result is SP unless flags are set and @xsp says SP exists. */
+/* Add or subtract; register 31 as result is SP. */
 static void add_sub(struct arm_cpu *cpu, unsigned sf, unsigned sub, bool s, u64 a, u64 b,
 		    unsigned rd)
 {
@@ -277,8 +277,6 @@ void exec_CLS(struct arm_cpu *cpu, const struct a64_CLS *i)
 	u64 v = cpu_x(cpu, i->rn);
 
 	v = i->sf ? v ^ (u64)((s64)v >> 1) : (u32)(v ^ (u64)((s32)v >> 1));
-	/* the top bit of v is now 0, and counts as one too many */
-	v &= i->sf ? ~(u64)0 >> 1 : 0x7fffffff;
 	cpu_set_x(cpu, i->rd, count_zeros(i->sf, v) - 1);
 }
 

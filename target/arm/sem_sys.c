@@ -1,6 +1,7 @@
 /* target/arm/sem_sys.c - system instructions, hints and barriers (Arm DDI 0487, C5, C6.2). */
 #include "accel/tcg/mem.h"
 #include "target/arm/excp.h"
+#include "target/arm/mmu.h"
 #include "target/arm/sem.h"
 #include "target/arm/sysreg.h"
 
@@ -136,6 +137,19 @@ static void dc_zva(struct arm_cpu *cpu, u64 va)
 	memset(host, 0, 64);
 }
 
+/*
+ * Stores to code are noticed as they happen, except those of another CPU that has not heard yet of
+ * the first translation in their page: its code must be invalidated here.
+ */
+static void ic_ivau(struct arm_cpu *cpu, u64 va)
+{
+	struct arm_regime regime = arm_regime_current(cpu, false);
+	struct arm_translation t;
+
+	if (cpu->mmu && arm_translate_address(cpu, &regime, va, TCG_READ, &t))
+		tcg_invalidate(t.phys & ~(u64)63, 64);
+}
+
 void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
 {
 	unsigned key = SYSREG(1, i->op1, i->crn, i->crm, i->op2);
@@ -154,7 +168,11 @@ void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
 			break;
 		dc_zva(cpu, cpu_x(cpu, i->rt));
 		return;
-	case SYSREG(1, 3, 7, 5, 1):  /* IC IVAU: stores to code are noticed as they happen */
+	case SYSREG(1, 3, 7, 5, 1): /* IC IVAU */
+		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UCI))
+			break;
+		ic_ivau(cpu, cpu_x(cpu, i->rt));
+		return;
 	case SYSREG(1, 3, 7, 10, 1): /* DC CVAC */
 	case SYSREG(1, 3, 7, 11, 1): /* DC CVAU */
 	case SYSREG(1, 3, 7, 12, 1): /* DC CVAP */

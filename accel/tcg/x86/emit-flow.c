@@ -18,7 +18,6 @@ struct slow_path *x_slow(struct trans *t, enum slow_kind kind, u8 *from)
 		.kind = kind,
 		.from = from,
 		.flags = t->flags,
-		.live = t->flags_live,
 		.off = t->off,
 		.hint = NO_REG,
 	};

@@ -56,8 +56,7 @@ struct slow_path;
 
 /* One region being translated. */
 struct trans {
-	u8 *p; /* next byte of code, writable mapping */
-	u8 *limit;
+	u8 *p;  /* next byte of code, writable mapping */
 	s64 rx; /* executable address - writable address */
 	struct tcg_cpu *cpu;
 	u64 start;          /* virtual address of the first instruction */
