@@ -59,3 +59,28 @@ bool a64_ldst_valid(unsigned size, unsigned opc, unsigned mode)
 		return opc == 2 && mode == 0; /* PRFUM */
 	return size < 2 || opc == 2;
 }
+
+/* Structures of two to four need at least two elements in a register. */
+bool a64_ldst_multi_valid(unsigned q, unsigned opc, unsigned size)
+{
+	switch (opc) {
+	case 0:
+	case 4:
+	case 8: return size != 3 || q;
+	case 2:
+	case 6:
+	case 7:
+	case 10: return true;
+	default: return false;
+	}
+}
+
+bool a64_ldst_lane_valid(unsigned l, unsigned opc, unsigned s, unsigned size)
+{
+	switch (opc >> 1) {
+	case 0: return true;
+	case 1: return !(size & 1);
+	case 2: return !(size & 2) && (!(size & 1) || !s);
+	default: return l && !s; /* replicate */
+	}
+}

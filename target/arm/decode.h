@@ -66,4 +66,33 @@ bool a64_bitmask_valid(unsigned sf, unsigned n, unsigned imms);
 /* True if size, opc and mode of an LDST_i row are allocated. */
 bool a64_ldst_valid(unsigned size, unsigned opc, unsigned mode);
 
+/*
+ * Allocated element sizes of AdvSIMD rows: vectors of 8 (@q = 0) or 16 bytes hold at least two
+ * elements; scalar forms (@s) have q set and take any size, or doublewords only.
+ */
+static inline bool a64_vec_any(unsigned q, unsigned s, unsigned size)
+{
+	return s ? q : q || size != 3;
+}
+
+static inline bool a64_vec_d(unsigned q, unsigned s, unsigned size)
+{
+	return s ? q && size == 3 : q || size != 3;
+}
+
+/* The same where the size lies in the field immh:immb of a shift. */
+static inline bool a64_shift_any(unsigned q, unsigned s, unsigned imm)
+{
+	return imm >= 8 && (s ? q : q || imm < 64);
+}
+
+static inline bool a64_shift_d(unsigned q, unsigned s, unsigned imm)
+{
+	return s ? q && imm >= 64 : imm >= 8 && (q || imm < 64);
+}
+
+/* True if the fields of a structure load or store are allocated. */
+bool a64_ldst_multi_valid(unsigned q, unsigned opc, unsigned size);
+bool a64_ldst_lane_valid(unsigned l, unsigned opc, unsigned s, unsigned size);
+
 #endif

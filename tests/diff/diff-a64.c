@@ -207,7 +207,8 @@ static void print_difference(const struct diff_case *c, const struct diff_state 
 /* Classes with pairs or 16-byte vectors. */
 static bool is_wide(const char *class)
 {
-	return g_str_has_prefix(class, "memp") || !strcmp(class, "memv") || !strcmp(class, "memrv");
+	return g_str_has_prefix(class, "memp") || g_str_has_prefix(class, "memv") ||
+	       !strcmp(class, "memrv");
 }
 
 /* Equal, or both faulted at the same wide access: how much of it was done is up to the CPU. */

@@ -203,6 +203,12 @@ static u32 tame_memory(GRand *rnd, const char *class, const struct a64_pattern *
 		return put(row, word, 16, 5, FIRST_OFFSET + g_rand_int(rnd) % 6);
 	if (row->op == A64_LDAPUR)
 		return put(row, word, 12, 3, 0);
+	if (row->op == A64_LDST_multi || row->op == A64_LDST_lane) {
+		bool post = word >> 23 & 1, by_register = g_rand_int(rnd) & 1;
+		u32 offset = by_register ? FIRST_OFFSET + g_rand_int(rnd) % 6 : 31;
+
+		return put(row, word, 16, 5, post ? offset : 0);
+	}
 	if (row->op == A64_LDST_u || row->op == A64_LDST_uv)
 		return put(row, word, 15, 7, 0); /* small offsets */
 	return word;
