@@ -141,11 +141,13 @@ def passes(run, conditions, scale):
                           f"can be sent in {conditions['downtime_ms']} ms", "limit-text"))
     last_label = -100
     for s in starts:
+        if s[1] / 4096 <= remain.ymin:
+            continue        # over before it was seen
         x, y = remain.px(s[0]), remain.py(s[1] / 4096)
         parts.append(f'<circle cx="{num(x)}" cy="{num(y)}" r="3" class="dot">'
                      f"<title>pass {s[3]}: {s[1] // 4096} pages at {s[0]:.2f} s</title></circle>")
         if x - last_label > 12:
-            parts.append(text(x + 5, y - 4, str(s[3]), "num"))
+            parts.append(text(x + 6, y + 14 if y < remain.y + 14 else y - 4, str(s[3]), "num"))
             last_label = x
     steps = []
     for i, s in enumerate(starts):
@@ -189,7 +191,8 @@ def legend(items):
 
 
 # Levels of the heat map: the least number of times that a page was sent.
-HEAT = [(1, "once"), (2, "twice"), (3, "3 times"), (4, "4"), (5, "5"), (6, "6 times or more")]
+HEAT = [(1, "once"), (2, "twice"), (3, "3 times"), (4, "4 times"), (5, "5 times"),
+        (6, "6 times or more")]
 
 
 def heat_level(times):

@@ -168,9 +168,10 @@ def run(args, directory):
     try:
         for number, mode in enumerate(args.modes, 1):
             title = f"[{number}/{len(args.modes)}] {mode}"
-            results.append(measure.measure(mode, load, args, directory,
-                                           lambda text, t=title: progress.update(f"{t}: {text}"),
-                                           lambda text, t=title: progress.stage(f"{t}: {text}")))
+            results.append(measure.measure_or_fail(
+                mode, load, args, directory,
+                lambda text, t=title: progress.update(f"{t}: {text}"),
+                lambda text, t=title: progress.stage(f"{t}: {text}")))
     finally:
         progress.end()
     conditions = describe(args, load)

@@ -143,3 +143,13 @@ def measure(mode, load, args, directory, update, stage):
         summarize(result, info, target)
         result["pages_sent"] = source.qmp.cmd("x-query-migration-pages", buckets=BUCKETS)
     return result
+
+
+def measure_or_fail(mode, load, args, directory, update, stage):
+    """As measure(); what goes wrong with one mode is its result, and the others go on."""
+    from lib.qmp import QMPClosed, QMPError
+
+    try:
+        return measure(mode, load, args, directory, update, stage)
+    except (QMPClosed, QMPError, RuntimeError, TimeoutError, OSError) as e:
+        return {"mode": mode, "proven": False, "status": "failed", "error": str(e), "samples": []}

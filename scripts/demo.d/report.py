@@ -135,7 +135,7 @@ def heat_sections(runs):
 def render(runs, conditions):
     moved = [r for r in runs if r["status"] == "completed" and r["samples"]]
     style = (pathlib.Path(__file__).parent / "report.css").read_text("utf-8")
-    body = [f"<h1>Tidemark <small>live migration under every tracking mode</small></h1>",
+    body = ["<h1>Tidemark <small>live migration under every tracking mode</small></h1>",
             '<p class="lead">A guest with {size_mib} MiB of RAM, {fill_mib} MiB of it filled, '
             "writes {rate_mib} MiB of pages a second into a window of {window_mib} MiB, some pages "
             "far more often than others. It is moved over a channel of {bandwidth_mib} MiB/s while "
@@ -146,11 +146,11 @@ def render(runs, conditions):
         body += ["<h2>Downtime by cause</h2>",
                  '<p class="note">Time in which the guest runs on neither side, without the proof, '
                  "which hashes all of RAM then.</p>",
-                 '<section class="card">' + downtime(moved, conditions) + "</section>",
+                 '<section class="card bars">' + downtime(moved, conditions) + "</section>",
                  "<h2>What tracking costs</h2>",
                  '<p class="note">Time in the kernel\u2019s calls for tracking. While they protect '
                  "pages, a vCPU that writes may have to wait.</p>",
-                 '<section class="card">' + cost(moved) + "</section>",
+                 '<section class="card bars">' + cost(moved) + "</section>",
                  "<h2>Passes</h2>",
                  '<p class="note">Each pass sends what was dirty when it began (number at the dot); '
                  "its sync finds what was written meanwhile. When the rest can be sent within the "

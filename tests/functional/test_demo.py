@@ -116,6 +116,22 @@ class Runs(DemoTest):
         self.assertFalse(os.path.exists(self.path('report.html')))
 
 
+class Failures(DemoTest):
+    def test_emulator_does_not_start(self):
+        build = pathlib.Path(self.dir, 'build')
+        (build / 'tests' / 'guests').mkdir(parents=True)
+        (build / 'tests' / 'guests' / 'writer.elf').write_text('')
+        (build / 'qemu-system-x86_64').symlink_to('/bin/false')
+        status, out, err = self.run_demo('--modes', 'legacy,ring', '--size', '64M',
+                                         '--build', str(build))
+        self.assertEqual(status, 1, out + err)
+        self.assertNotIn('Traceback', err)
+        for mode in ('legacy', 'ring'):
+            self.assertRegex(out, mode + ' +FAILED')
+            self.assertIn(mode + '.source did not start', out)
+        self.assertIn('0 of 2', (build / 'demo.html').read_text('utf-8'))
+
+
 class Refusals(DemoTest):
     accel = None
 
