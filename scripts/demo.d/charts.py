@@ -159,7 +159,7 @@ def passes(run, conditions, scale):
                f"{run['mode']}: remaining pages and dirty rate over time")
 
 
-def stacked_bars(rows, causes, marks, unit="ms"):
+def stacked_bars(label, rows, causes, marks, unit="ms"):
     """Horizontal bars. rows: (label, {cause: value}, {mark: value}); marks: name -> css."""
     left, width, row_h = 168, 820, 36
     top = max([sum(values.values()) for _, values, _ in rows] +
@@ -169,19 +169,19 @@ def stacked_bars(rows, causes, marks, unit="ms"):
     for v in ticks(top, 6):
         parts.append(line(p.px(v), p.y, p.px(v), p.y + p.height, "grid"))
         parts.append(text(p.px(v), p.y + p.height + 16, f"{human(v)} {unit}", "tick", "middle"))
-    for i, (label, values, row_marks) in enumerate(rows):
+    for i, (name, values, row_marks) in enumerate(rows):
         y, at = p.y + i * row_h + 7, 0
-        parts.append(text(left - 10, y + 15, label, "name", "end"))
+        parts.append(text(left - 10, y + 15, name, "name", "end"))
         for cause, css in causes.items():
             value = values.get(cause, 0)
             parts.append(rect(p.px(at), y, p.px(at + value) - p.px(at), 20, css,
                               f"{cause}: {human(value)} {unit}"))
             at += value
         parts.append(text(p.px(at) + 6, y + 15, f"{human(at)} {unit}", "value"))
-        for name, value in row_marks.items():
-            parts.append(f'<g class="{marks[name]}"><title>{name}: {human(value)} {unit}</title>'
+        for mark, value in row_marks.items():
+            parts.append(f'<g class="{marks[mark]}"><title>{mark}: {human(value)} {unit}</title>'
                          + line(p.px(value), y - 4, p.px(value), y + 24, "") + "</g>")
-    return svg(left + width + 80, p.y + p.height + 24, parts, "bars")
+    return svg(left + width + 80, p.y + p.height + 24, parts, label)
 
 
 def legend(items):

@@ -101,11 +101,8 @@ def check_host(args):
     check_kvm(args.kvm_device)
     if not args.report.parent.is_dir() and args.report.parent != args.build.absolute():
         fail(f"--report {args.report}: there is no directory {args.report.parent}", 2)
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     with open("/proc/meminfo", encoding="ascii") as f:
-        for line in f:
-            if line.startswith("MemAvailable:"):
-                free = int(line.split()[1]) >> 10
+        free = next(int(line.split()[1]) >> 10 for line in f if line.startswith("MemAvailable:"))
     if free < 2 * args.size + 128:
         fail(f"--size {args.size}M: two machines need {2 * args.size + 128} MiB, and {free} MiB "
              "are available; a smaller size would work")

@@ -78,7 +78,8 @@ def downtime(runs, conditions):
               "predicted": r["downtime_ms"].get("predicted", 0)}) for r in runs]
     return (charts.legend([(css, name) for name, css in CAUSES.items()] +
                           [("m-asked", "asked for"), ("m-predicted", "predicted")]) +
-            charts.stacked_bars(rows, CAUSES, {"asked": "m-asked", "predicted": "m-predicted"}))
+            charts.stacked_bars("downtime by cause", rows, CAUSES,
+                                {"asked": "m-asked", "predicted": "m-predicted"}))
 
 
 def cost(runs):
@@ -86,7 +87,7 @@ def cost(runs):
     counts = "; ".join("%s %s" % (r["mode"], ", ".join(
         f"{c['calls']} {k}" for k, c in r["calls"].items() if c["calls"])) for r in runs)
     return (charts.legend([(css, CALL_TEXT[name]) for name, css in CALLS.items()]) +
-            charts.stacked_bars(rows, CALLS, {}) +
+            charts.stacked_bars("time in calls for tracking", rows, CALLS, {}) +
             f'<p class="note">Calls: {escape(counts)}.</p>')
 
 
@@ -152,8 +153,8 @@ def render(runs, conditions):
                  "pages, a vCPU that writes may have to wait.</p>",
                  '<section class="card bars">' + cost(moved) + "</section>",
                  "<h2>Passes</h2>",
-                 '<p class="note">Each pass sends what was dirty when it began (number at the dot); '
-                 "its sync finds what was written meanwhile. When the rest can be sent within the "
+                 '<p class="note">Each pass sends what was dirty when it began (number at the '
+                 "dot); its sync finds what was written meanwhile. When the rest can be sent within the "
                  "downtime asked for, the machine moves.</p>",
                  mode_sections(moved, conditions),
                  "<h2>Pages sent more than once</h2>", heat_sections(moved)]
