@@ -154,8 +154,8 @@ def render(runs, conditions):
                  '<section class="card bars">' + cost(moved) + "</section>",
                  "<h2>Passes</h2>",
                  '<p class="note">Each pass sends what was dirty when it began (number at the '
-                 "dot); its sync finds what was written meanwhile. When the rest can be sent within "
-                 "the downtime asked for, the machine moves.</p>",
+                 "dot); its sync finds what was written meanwhile. When the rest can be sent "
+                 "within the downtime asked for, the machine moves.</p>",
                  mode_sections(moved, conditions),
                  "<h2>Pages sent more than once</h2>", heat_sections(moved)]
     body.append(f'<footer>{escape(conditions["date"])} \u00b7 {escape(conditions["host"])} \u00b7 '
