@@ -1,8 +1,9 @@
 /*
  * migration/peer.c - what a receiver of our kind says about itself, checked before anything moves.
  *
- * The description is a JSON object: machine, page-bits, ram [{id, size, resizeable}],
- * sections [{name, instance, version, min-version}].
+ * The description is a JSON object: machine, page-bits, page-runs (it takes the
+ * private records of wire.h), ram [{id, size, max}], sections [{name, instance, version,
+ * min-version}].
  */
 #include "migration/source.h"
 
@@ -14,7 +15,8 @@ char *peer_describe(struct migration *m)
 	const GPtrArray *blocks = m->vm->ram->blocks, *entries = m->states->entries;
 
 	state_json_string(json, m->machine_name);
-	g_string_append_printf(json, ",\"page-bits\":%u,\"ram\":[", m->target_page_bits);
+	g_string_append_printf(json, ",\"page-bits\":%u,\"page-runs\":true,\"ram\":[",
+			       m->target_page_bits);
 	for (guint i = 0; i < blocks->len; i++) {
 		const struct ramblock *b = g_ptr_array_index(blocks, i);
 
@@ -140,6 +142,7 @@ int peer_check(struct source *s, const char *json, GError **err)
 			  s->m->machine_name, machine);
 		return -EINVAL;
 	}
+	s->ram.runs = json_object_get_boolean_member_with_default(o, "page-runs", FALSE);
 	ret = check_ram(s, member_array(o, "ram"), err);
 	return ret ? ret : check_sections(s, member_array(o, "sections"), err);
 }

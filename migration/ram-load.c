@@ -17,7 +17,8 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGES     512u /* 4 KiB pages in a transparent huge page */
-#define HUGE_MIN_PAGES 64u  /* a run of so many in an untouched huge page is worth it */
+#define RUN_READ_AHEAD (16 * KiB)
+#define HUGE_MIN_PAGES 64u /* a run of so many in an untouched huge page is worth it */
 
 u64 ram_guest_address(struct vm *vm, const struct ramblock *block)
 {
@@ -205,6 +206,46 @@ static int load_delta(struct state_reader *r, struct load_block *b, u64 page, GE
 	return 0;
 }
 
+/* @n pages from @page on that follow one another in the stream; checked against the block. */
+static int load_own_run(struct ram_load *l, struct state_reader *r, struct load_block *b, u64 page,
+			GError **err)
+{
+	u8 *host = b->ram->host + (page << DIRTY_PAGE_BITS);
+	u32 n = state_get_be32(r);
+
+	if (r->error)
+		return -EINVAL;
+	if (!n || n > ram_pages(b->ram) - page) {
+		error_set(err, "a run of %u pages does not fit the block", n);
+		return -EINVAL;
+	}
+	/* What is read ahead with a record's head would have to be copied once more. */
+	r->ahead = RUN_READ_AHEAD;
+	if (populate(b, page, n, err))
+		return -ENOMEM;
+	if (!state_fill_into(r, host, (size_t)n << DIRTY_PAGE_BITS))
+		return -EINVAL;
+	memory_mark_dirty(b->ram, page << DIRTY_PAGE_BITS, (u64)n << DIRTY_PAGE_BITS);
+	return 0;
+}
+
+static int load_own_zeroes(struct ram_load *l, struct state_reader *r, struct load_block *b,
+			   u64 page, GError **err)
+{
+	u32 n = state_get_be32(r);
+
+	if (r->error)
+		return -EINVAL;
+	if (!n || n > ram_pages(b->ram) - page) {
+		error_set(err, "a run of %u zero pages does not fit the block", n);
+		return -EINVAL;
+	}
+	for (u64 end = page + n, at = bitmap_next_set(b->populated, end, page); at < end;
+	     at = bitmap_next_set(b->populated, end, at + 1))
+		load_zero(b, at);
+	return 0;
+}
+
 static int load_page(struct ram_load *l, struct state_reader *r, u64 word, GError **err)
 {
 	u64 page = word >> DIRTY_PAGE_BITS;
@@ -243,6 +284,8 @@ static int load_page(struct ram_load *l, struct state_reader *r, u64 word, GErro
 		break;
 	case RAM_FLAG_PAGE: ret = load_run(l, r, l->last, page, err); break;
 	case RAM_FLAG_XBZRLE: ret = load_delta(r, l->last, page, err); break;
+	case RAM_FLAG_OWN_RUN: ret = load_own_run(l, r, l->last, page, err); break;
+	case RAM_FLAG_OWN_ZEROES: ret = load_own_zeroes(l, r, l->last, page, err); break;
 	}
 	if (ret)
 		g_prefix_error(err, "RAM block '%s' at 0x%" PRIx64 ": ", l->last->ram->id,
@@ -334,6 +377,8 @@ int ram_load_part(struct ram_load *l, struct state_reader *r, GError **err)
 		case RAM_FLAG_ZERO:
 		case RAM_FLAG_PAGE:
 		case RAM_FLAG_XBZRLE:
+		case RAM_FLAG_OWN_RUN:
+		case RAM_FLAG_OWN_ZEROES:
 			if (!l->blocks) {
 				error_set(err, "pages before the list of RAM blocks");
 				return -EINVAL;

@@ -14,6 +14,7 @@
 
 #define PART_PAGES 16384u /* ends a section part, so that a receiver can look up now and then */
 #define MAX_BATCH  (1u << 18)
+#define RUN_PAGES  512u /* of a run of pages: one huge page, which the receiver gets at once */
 
 static struct ram_source_block *block_at(struct ram_source *rs, guint i)
 {
@@ -238,8 +239,8 @@ static int send_delta(struct ram_source *rs, struct ram_source_block *b, u64 pag
 	return 0;
 }
 
-/* One page at a time as they are sent, so that "remaining" shows progress within a batch too. The
- * migration thread alone writes it; pages marked since the last sync were never counted. */
+/* As pages are sent, so that "remaining" shows progress within a batch too. The migration thread
+ * alone writes it; pages marked since the last sync were never counted. */
 static void forget_dirty(struct ram_stats *stats, u64 n)
 {
 	u64 known = STAT_GET(stats->dirty_pages);
@@ -247,8 +248,57 @@ static void forget_dirty(struct ram_stats *stats, u64 n)
 	STAT_SET(stats->dirty_pages, known - MIN(n, known));
 }
 
-static int send_page(struct ram_source *rs, struct ram_source_block *b, u64 page, bool absent,
-		     GError **err)
+/* ---- runs of pages, for a receiver that reads them straight into their place ---- */
+
+struct page_run {
+	u64 first, n;
+	bool zero;
+};
+
+static int send_run(struct ram_source *rs, struct ram_source_block *b, struct page_run *run,
+		    GError **err)
+{
+	u64 n = run->n;
+	u32 be = GUINT32_TO_BE((u32)n);
+	u8 *p;
+
+	if (!n)
+		return 0;
+	run->n = 0;
+	p = page_header(rs, b, run->first, run->zero ? RAM_FLAG_OWN_ZEROES : RAM_FLAG_OWN_RUN,
+			sizeof(u32), err);
+	if (!p)
+		return rs->q->error;
+	memcpy(p, &be, sizeof(be));
+	rs->part_pages += n - 1;
+	STAT_ADD(rs->stats->pages_sent, n);
+	forget_dirty(rs->stats, n);
+	if (run->zero) {
+		STAT_ADD(rs->stats->duplicate, n);
+		return 0;
+	}
+	STAT_ADD(rs->stats->normal, n);
+	return send_queue_ref(rs->q, b->ram->host + (run->first << DIRTY_PAGE_BITS),
+			      n << DIRTY_PAGE_BITS, err);
+}
+
+static int add_to_run(struct ram_source *rs, struct ram_source_block *b, struct page_run *run,
+		      u64 page, bool zero, GError **err)
+{
+	/* Small flushes keep to a small bandwidth limit. */
+	u64 most = MIN(RUN_PAGES, rs->q->flush_at >> DIRTY_PAGE_BITS);
+	bool goes_on = run->n && run->zero == zero && page == run->first + run->n &&
+		       (zero || (run->n < most && page % RUN_PAGES));
+	int ret = goes_on ? 0 : send_run(rs, b, run, err);
+
+	if (!goes_on)
+		*run = (struct page_run){ .first = page, .zero = zero };
+	run->n++;
+	return ret;
+}
+
+static int send_page(struct ram_source *rs, struct ram_source_block *b, struct page_run *run,
+		     u64 page, bool absent, GError **err)
 {
 	const u8 *host = b->ram->host + (page << DIRTY_PAGE_BITS);
 	bool zero = rs->settings.params.zero_page_detection != ZERO_PAGES_NONE &&
@@ -258,6 +308,8 @@ static int send_page(struct ram_source *rs, struct ram_source_block *b, u64 page
 		b->last_pass[page] = MIN(STAT_GET(rs->stats->passes), UINT16_MAX);
 	if (b->sent)
 		page_counts_sent(b->sent, page);
+	if (rs->runs && !rs->cache)
+		return add_to_run(rs, b, run, page, zero, err);
 	STAT_ADD(rs->stats->pages_sent, 1);
 	forget_dirty(rs->stats, 1);
 	if (!rs->cache)
@@ -281,18 +333,20 @@ static int send_range(struct ram_source *rs, struct ram_source_block *b, u64 fir
 		      const u64 *dirty, GError **err)
 {
 	bool any_absent = page_probe_absent(&rs->probe, b->ram, first, n, rs->absent);
+	struct page_run run = { 0 };
 
 	for (u64 w = 0; w < BITMAP_WORDS(n); w++) {
 		for (u64 bits = dirty[w]; bits; bits &= bits - 1) {
 			unsigned i = __builtin_ctzll(bits);
 			bool absent = any_absent && (rs->absent[w] >> i & 1);
-			int ret = send_page(rs, b, first + w * BITS_PER_WORD + i, absent, err);
+			int ret =
+				send_page(rs, b, &run, first + w * BITS_PER_WORD + i, absent, err);
 
 			if (ret)
 				return ret;
 		}
 	}
-	return 0;
+	return send_run(rs, b, &run, err);
 }
 
 static u64 *batch_buffer(struct ram_source *rs, u64 pages)

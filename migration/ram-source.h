@@ -45,6 +45,7 @@ struct ram_source {
 	GArray *blocks; /* of struct ram_source_block */
 	bool tracking;
 	bool final; /* vCPUs are stopped: nothing needs re-arming */
+	bool runs;  /* the receiver takes pages in runs */
 	struct page_probe probe;
 	struct ram_source_block *last; /* named last in this section part */
 	u64 part_pages;                /* pages in the open section part */

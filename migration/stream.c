@@ -113,8 +113,12 @@ size_t state_peek(struct state_reader *r, size_t n)
 	if (r->drop_lock)
 		machine_unlock();
 	while (r->end - r->pos < n) {
-		ssize_t got =
-			channel_read(r->channel, r->buf + r->end, r->capacity - r->end, &r->error);
+		size_t most = r->capacity - r->end;
+		ssize_t got;
+
+		if (r->ahead)
+			most = MIN(most, r->pos + n - r->end + r->ahead);
+		got = channel_read(r->channel, r->buf + r->end, most, &r->error);
 
 		if (got <= 0)
 			break;
@@ -135,6 +139,27 @@ bool state_fill(struct state_reader *r, size_t n)
 		state_reader_fail(r, "stream ends at byte %" PRIu64 " in the middle of an element",
 				  r->base + r->end);
 	return false;
+}
+
+bool state_fill_into(struct state_reader *r, void *buf, size_t len)
+{
+	size_t n = MIN(len, r->end - r->pos);
+	u8 *out = buf;
+
+	memcpy(out, r->buf + r->pos, n);
+	r->pos += n;
+	while (n < len && r->channel && !r->error) {
+		ssize_t got = channel_read(r->channel, out + n, len - n, &r->error);
+
+		if (got <= 0)
+			break;
+		n += got;
+		r->base += got;
+	}
+	if (n < len && !r->error)
+		state_reader_fail(r, "stream ends at byte %" PRIu64 " in the middle of an element",
+				  state_position(r));
+	return n == len;
 }
 
 bool state_at_eof(struct state_reader *r)

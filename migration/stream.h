@@ -28,6 +28,7 @@ struct state_reader {
 	size_t pos, end; /* unread bytes: buf[pos .. end) */
 	u64 base;        /* stream position of buf[0] */
 	GError *error;   /* first failure; sticks */
+	size_t ahead;    /* most bytes to read beyond those asked for; 0: as many as fit */
 	bool drop_lock;  /* the machine lock is held: release it around waits for data */
 };
 
@@ -44,6 +45,13 @@ void state_reader_finish(struct state_reader *r);
  * Return: false after an error or if the stream ends before; the error is set then.
  */
 bool state_fill(struct state_reader *r, size_t n);
+
+/*
+ * state_fill_into() - read the next @len bytes straight to @buf.
+ *
+ * Return: as state_fill(). Without the machine lock.
+ */
+bool state_fill_into(struct state_reader *r, void *buf, size_t len);
 
 /* state_peek() - as state_fill(), but a short stream is no error. Return: bytes there, <= @n. */
 size_t state_peek(struct state_reader *r, size_t n);

@@ -57,6 +57,8 @@ enum ram_flag {
 	RAM_FLAG_EOS = 0x010,
 	RAM_FLAG_CONTINUE = 0x020,
 	RAM_FLAG_XBZRLE = 0x040,
+	RAM_FLAG_OWN_RUN = 0x400,    /* be32 n follows, then n pages as they are */
+	RAM_FLAG_OWN_ZEROES = 0x800, /* be32 n follows: n zero pages */
 };
 #define RAM_FLAG_MASK   0xfffu
 #define XBZRLE_ENCODING 0x01

@@ -18,12 +18,13 @@
 #include "util/timer.h"
 
 #include <assert.h>
+#include <time.h>
 
-/* Bounds of the adaptive batch. A call should take about CLEAR_TARGET_NS. */
-#define BATCH_START     ((u64)1 << 15)
+/* Bounds of the adaptive batch. A call should hold the MMU lock for at most CLEAR_TARGET_NS. */
+#define BATCH_START     ((u64)1 << 16)
 #define BATCH_MIN       ((u64)1 << 10)
 #define BATCH_MAX       ((u64)1 << 18)
-#define CLEAR_TARGET_NS (1 * NS_PER_MS)
+#define CLEAR_TARGET_NS (5 * NS_PER_MS)
 
 static const u64 protect_caps[] = {
 	[KVM_DIRTY_LEGACY] = 0,
@@ -138,6 +139,14 @@ static int log_sync(void *backend, struct ramblock *block, GError **err)
 	return ret;
 }
 
+static s64 thread_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
 /* A longest call seen; readers and writers are unordered. */
 static void note_max(u64 *max, u64 ns)
 {
@@ -148,19 +157,21 @@ static void note_max(u64 *max, u64 ns)
 		;
 }
 
-/* Calls for less than half a batch say little about what a whole one would cost. */
-static void adapt_batch(struct kvm_accel *kvm, u64 npages, u64 ns)
+/*
+ * The MMU lock is held for about the CPU time of the call; its wall time also has what the thread
+ * waited on a busy host. That cost goes with the pages to re-protect, and a call for few of them
+ * says little about what a whole batch would cost.
+ */
+static void adapt_batch(struct kvm_accel *kvm, u64 dirty, u64 cpu_ns)
 {
 	u64 batch = __atomic_load_n(&kvm->batch_pages, __ATOMIC_RELAXED);
+	u64 fits = dirty * CLEAR_TARGET_NS / MAX(cpu_ns, 1);
 
-	if (kvm->opt.batch_pages)
+	if (kvm->opt.batch_pages || dirty < batch / 4)
 		return;
-	if (ns > 2 * CLEAR_TARGET_NS && batch > BATCH_MIN)
+	batch = BATCH_MAX;
+	while (batch > BATCH_MIN && batch > fits)
 		batch /= 2;
-	else if (ns < CLEAR_TARGET_NS / 4 && npages > batch / 2 && batch < BATCH_MAX)
-		batch *= 2;
-	else
-		return;
 	__atomic_store_n(&kvm->batch_pages, batch, __ATOMIC_RELAXED);
 }
 
@@ -174,15 +185,16 @@ static int clear_call(struct kvm_accel *kvm, const struct kvm_slot *slot, u64 fi
 		.first_page = first,
 		.dirty_bitmap = words,
 	};
-	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
+	u64 dirty = bitmap_count(words, 0, npages);
+	s64 start = clock_ns(CLOCK_TYPE_REALTIME), cpu = thread_cpu_ns();
 	int ret = kvm_vm_ioctl(kvm, KVM_CLEAR_DIRTY_LOG, &log);
 	u64 ns = clock_ns(CLOCK_TYPE_REALTIME) - start;
 
+	adapt_batch(kvm, dirty, thread_cpu_ns() - cpu);
 	stat_add(kvm, clear_calls, 1);
 	stat_add(kvm, clear_ns, ns);
 	stat_add(kvm, clear_pages, npages);
 	note_max(&kvm->stats.clear_max_ns, ns);
-	adapt_batch(kvm, npages, ns);
 	if (ret < 0)
 		error_set_errno(err, -ret,
 				"KVM_CLEAR_DIRTY_LOG slot %u (pages %" PRIu64 " to %" PRIu64

@@ -101,6 +101,7 @@ class Run:
         migration.set_parameters(self.source, max_bandwidth=NO_LIMIT,
                                  downtime_limit=DOWNTIME_LIMIT_MS)
         speed = self._speed_before() if self.case.hot else None
+        process.warm(self.source.memory)
         written = self._written(self.source)
         before = self._usage()
         migration.start(self.source, self.uri)
@@ -135,8 +136,7 @@ class Run:
             'get calls': get[0], 'get': get[1] / 1e6,
             'clear calls': clear[0], 'clear': clear[1] / 1e6, 'clear longest': clear[2] / 1e6,
             'clear pages': clear[3], 'reset calls': reset[0], 'reset': reset[1] / 1e6,
-        } | ({'own clear calls': info['x-tracking']['clear-calls']}
-             if 'x-tracking' in info else {})
+        } | {'x-downtime ' + part: ns / 1e6 for part, ns in info.get('x-downtime', {}).items()}
 
     def _slowdown(self, speed, written, source, target):
         wall, cpu = speed

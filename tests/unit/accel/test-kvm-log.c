@@ -58,6 +58,20 @@ static void test_batches(void)
 	fake_kvm_destroy(f);
 }
 
+/* Calls that cost little soon cover as much as a call may, from a careful first one on. */
+static void test_batches_grow(void)
+{
+	const u64 npages = 1 << 20;
+	struct fake_kvm *f = fake_kvm_create(npages, 0, 0);
+
+	fake_kvm_slot(f, 0, 0, npages);
+	f->kvm.batch_pages = 1 << 16;
+	g_assert_cmpint(clear(f, 0, npages, NULL, NULL), ==, 0);
+	g_assert_cmpuint(f->largest_clear, ==, 1 << 18);
+	g_assert_cmpuint(f->clears, ==, 1 + 3 + 1);
+	fake_kvm_destroy(f);
+}
+
 static u64 random_word(void)
 {
 	return (u64)g_test_rand_int() << 32 | (u32)g_test_rand_int();
@@ -186,6 +200,7 @@ int main(int argc, char **argv)
 	}
 	g_test_add_func("/kvm/log/trim", test_trim);
 	g_test_add_func("/kvm/log/batches", test_batches);
+	g_test_add_func("/kvm/log/batches-grow", test_batches_grow);
 	g_test_add_func("/kvm/log/exact", test_exact);
 	g_test_add_func("/kvm/log/sync", test_sync);
 	g_test_add_func("/kvm/log/failures", test_failures);

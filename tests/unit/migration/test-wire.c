@@ -1,9 +1,14 @@
 /* tests/unit/migration/test-wire.c - pieces of the stream: deltas, pages, addresses, settings. */
+#include "pair.h"
+
 #include "migration/channel.h"
 #include "migration/pages.h"
+#include "migration/ram-load.h"
 #include "migration/settings.h"
+#include "migration/wire.h"
 #include "migration/xbzrle.h"
 #include "util/bitmap.h"
+#include "util/main-loop.h"
 #include "util/socket.h"
 
 #include <sys/mman.h>
@@ -265,6 +270,70 @@ static void set(struct settings *s, const char *json, const char *error)
 	g_assert_cmpmem(&before, sizeof(before), s, sizeof(*s));
 }
 
+/* The section's block list as @v has it, then one record for @n pages from @page on. */
+static void put_run(struct state_writer *w, struct fake_vm *v, u64 page, u64 flag, u32 n)
+{
+	const struct ramblock *blocks[] = { v->ram, v->rom };
+
+	state_writer_init(w);
+	state_put_be64(w, (v->ram->used_size + v->rom->used_size) | RAM_FLAG_MEM_SIZE);
+	for (unsigned i = 0; i < G_N_ELEMENTS(blocks); i++) {
+		state_put_cstr8(w, blocks[i]->id);
+		state_put_be64(w, blocks[i]->used_size);
+	}
+	state_put_be64(w, page << DIRTY_PAGE_BITS | flag);
+	state_put_cstr8(w, v->ram->id);
+	state_put_be32(w, n);
+}
+
+/* Return: whether a receiver takes the record with @content bytes 0xa5 and the end after it. */
+static bool take_run(struct fake_vm *v, u64 page, u64 flag, u32 n, size_t content)
+{
+	g_autofree u8 *bytes = g_malloc(content + 1);
+	g_autoptr(GError) err = NULL;
+	struct settings settings;
+	struct state_reader r;
+	struct state_writer w;
+	struct ram_load l;
+	int ret;
+
+	memset(bytes, 0xa5, content);
+	settings_init(&settings);
+	put_run(&w, v, page, flag, n);
+	state_put_buffer(&w, bytes, content);
+	state_put_be64(&w, RAM_FLAG_EOS);
+	state_reader_init_memory(&r, w.buf->data, w.buf->len);
+	ram_load_init(&l, v->vm, &settings);
+	ret = ram_load_part(&l, &r, &err);
+	g_assert_cmpint(!ret, ==, !err);
+	ram_load_finish(&l);
+	state_reader_finish(&r);
+	state_writer_finish(&w);
+	return !ret;
+}
+
+static void test_runs(void)
+{
+	struct fake_vm *v = fake_vm_create(&(struct fake_vm_spec){ .machine = "none" });
+	u64 npages = v->ram->used_size >> DIRTY_PAGE_BITS;
+	u8 *last = v->ram->host + v->ram->used_size - 1;
+
+	g_assert_true(take_run(v, npages - 3, RAM_FLAG_OWN_RUN, 3, 3 * 4096));
+	g_assert_cmpuint(*last, ==, 0xa5);
+	g_assert_cmpuint(*(last - 3 * 4096), ==, 0);
+	g_assert_false(take_run(v, npages - 3, RAM_FLAG_OWN_RUN, 4, 4 * 4096));
+	g_assert_false(take_run(v, 0, RAM_FLAG_OWN_RUN, 0, 0));
+	g_assert_false(take_run(v, 0, RAM_FLAG_OWN_RUN, UINT32_MAX, 4096));
+	g_assert_false(take_run(v, 0, RAM_FLAG_OWN_RUN, 4, 3 * 4096));
+
+	g_assert_true(take_run(v, npages - 2, RAM_FLAG_OWN_ZEROES, 2, 0));
+	g_assert_cmpuint(*last, ==, 0);
+	g_assert_cmpuint(*(last - 2 * 4096), ==, 0xa5);
+	g_assert_false(take_run(v, npages - 2, RAM_FLAG_OWN_ZEROES, 3, 0));
+	g_assert_false(take_run(v, 0, RAM_FLAG_OWN_ZEROES, 0, 0));
+	fake_vm_destroy(v);
+}
+
 static void test_parameters(void)
 {
 	struct settings s;
@@ -338,6 +407,7 @@ static void test_globals(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	main_loop_init();
 	g_test_add_func("/xbzrle/golden", test_xbzrle_golden);
 	g_test_add_func("/xbzrle/round-trip", test_xbzrle_round_trip);
 	g_test_add_func("/xbzrle/malformed", test_xbzrle_malformed);
@@ -346,6 +416,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/pages/probe", test_probe);
 	g_test_add_func("/address/uri", test_addresses);
 	g_test_add_func("/address/channels", test_channels);
+	g_test_add_func("/ram/runs", test_runs);
 	g_test_add_func("/settings/parameters", test_parameters);
 	g_test_add_func("/settings/capabilities", test_capabilities);
 	g_test_add_func("/settings/globals", test_globals);
