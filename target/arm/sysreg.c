@@ -3,6 +3,7 @@
 #include "target/arm/cpu-features.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
+#include "target/arm/sem.h"
 
 #define AT(field) offsetof(struct arm_cpu, field)
 #define PLAIN(op0, op1, crn, crm, op2, el, name, field)                                            \
@@ -72,6 +73,7 @@ static void write_daif(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 va
 
 static u64 read_fpcr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
+	check_fp_access(cpu);
 	return cpu->fpcr;
 }
 
@@ -79,17 +81,20 @@ static void write_fpcr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 va
 {
 	u32 bits = cpu_has(cpu, ARM_FEAT_FP16) ? FPCR_BITS : FPCR_BITS & ~(1u << 19);
 
+	check_fp_access(cpu);
 	cpu->fpcr = val & bits;
 	arm_state_changed(cpu);
 }
 
 static u64 read_fpsr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
+	check_fp_access(cpu);
 	return cpu->fpsr;
 }
 
 static void write_fpsr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
+	check_fp_access(cpu);
 	cpu->fpsr = val & FPSR_BITS;
 }
 

@@ -8,7 +8,10 @@
 
 #include "tests/diff/case.h"
 
-/* Names of the classes in the decode files, each once, NULL terminated. */
+/* The class of words without a row, in the encodings of FP and SIMD. */
+#define DIFF_UNALLOCATED "unallocated"
+
+/* Names of the classes in the decode files, each once, and DIFF_UNALLOCATED; NULL terminated. */
 const char **diff_classes(void);
 
 /*

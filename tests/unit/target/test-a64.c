@@ -193,6 +193,7 @@ static void test_mops(void)
 static void test_fp(void)
 {
 	static const u32 code[] = { 0x1e622820, 0xd4200000 };
+	static const u32 mrs_fpsr[] = { 0xd53b4420, 0xd4200000 };
 	struct arm_cpu *cpu = cpu_new();
 
 	cpu->cpacr_el1 = 3u << 20;
@@ -210,6 +211,8 @@ static void test_fp(void)
 	g_assert_cmpuint(cpu->excp.ec, ==, EC_FP_ACCESS);
 	g_assert_cmphex(tcg_pc(&cpu->tcg), ==, 0);
 	g_assert_cmphex(cpu->tcg.v[0].d[0], ==, 0xfff8000000000001);
+	run_words(cpu, mrs_fpsr, 2);
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_FP_ACCESS);
 	cpu_free(cpu);
 }
 
