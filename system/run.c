@@ -158,5 +158,7 @@ void emulator_handle_signals(struct emulator *e)
 	g_unix_signal_add(SIGTERM, on_signal, e);
 	g_unix_signal_add(SIGINT, on_signal, e);
 	g_unix_signal_add(SIGHUP, on_signal, e);
+	/* Writing then fails, and whoever writes deals with it. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }

@@ -194,6 +194,7 @@ class CommandLineTest(FunctionalTest):
     """Runs the binary with arguments of its own."""
 
     accel = 'qtest'
+    needs_guests = False
 
     def setUp(self):
         super().setUp()

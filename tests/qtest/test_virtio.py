@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Virtio devices on virtio-mmio: registers, requests of the disk, randomness, the balloon."""
+
+import pathlib
+import resource
+import struct
+
+import virtio_mmio as mmio
+from harness import DeviceTest, main
+
+SECTOR = 512
+RINGS = 0x100000
+
+
+class Transport(DeviceTest):
+    def test_empty_slot(self):
+        device = mmio.Device(self.board().bus, 3)
+        self.assertEqual(device.read(mmio.MAGIC), 0x74726976)
+        self.assertEqual(device.read(mmio.DEVICE_ID), 0)
+
+    def test_registers(self):
+        device = mmio.Device.find(self.board('-device', 'virtio-rng').bus, mmio.ENTROPY)
+        self.assertEqual(device.read(mmio.MAGIC), 0x74726976)
+        self.assertEqual(device.read(mmio.VERSION), 2)
+        self.assertTrue(device.features() & mmio.F_VERSION_1)
+        self.assertEqual(device.read(mmio.STATUS), 0)
+        device.negotiate(0)
+        device.write(mmio.QUEUE_SEL, 1)
+        self.assertEqual(device.read(mmio.QUEUE_NUM_MAX), 0)  # there is but one queue
+        device.write(mmio.STATUS, 0)
+        self.assertEqual(device.read(mmio.STATUS), 0)
+
+    def test_features_that_were_not_offered_are_refused(self):
+        device = mmio.Device.find(self.board('-device', 'virtio-rng').bus, mmio.ENTROPY)
+        device.write(mmio.STATUS, mmio.ACKNOWLEDGE | mmio.DRIVER)
+        device.write(mmio.DRIVER_FEATURES_SEL, 0)
+        device.write(mmio.DRIVER_FEATURES, 1 << 20)
+        device.write(mmio.STATUS, mmio.ACKNOWLEDGE | mmio.DRIVER | mmio.FEATURES_OK)
+        self.assertFalse(device.read(mmio.STATUS) & mmio.FEATURES_OK)
+
+    def test_devices_fill_the_slots_from_the_eighth_down(self):
+        bus = self.board('-device', 'virtio-rng', '-device', 'virtio-balloon').bus
+        self.assertEqual(mmio.Device(bus, 7).read(mmio.DEVICE_ID), mmio.ENTROPY)
+        self.assertEqual(mmio.Device(bus, 6).read(mmio.DEVICE_ID), mmio.BALLOON)
+
+
+class Disk(DeviceTest):
+    IN, OUT, FLUSH, GET_ID = 0, 1, 4, 8
+    F_FLUSH = 1 << 9
+
+    def setUp(self):
+        super().setUp()
+        image = b''.join(bytes([n]) * SECTOR for n in range(64))
+        self.image = self.file('disk', image)
+
+    def start(self, *args, drive=''):
+        board = self.board('-m', '16M', '-drive', 'file=%s,format=raw,if=none,id=d%s' % (self.image, drive),
+                           '-device', 'virtio-blk,drive=d,serial=TIDE-1', *args)
+        self.device = mmio.Device.find(board.bus, mmio.BLOCK)
+        self.agreed = self.device.negotiate(self.F_FLUSH)
+        self.queue = mmio.Queue(self.device, 0, RINGS)
+        self.device.go()
+        return board
+
+    def request(self, kind, sector, *data):
+        """Returns the status byte and what the device wrote before it."""
+        *read, status = self.queue.request(self, struct.pack('<IIQ', kind, 0, sector), *data, 1)
+        return status[0], b''.join(read)
+
+    def test_capacity(self):
+        self.start()
+        self.assertEqual(self.device.config(0, 4), 64)
+        self.assertEqual(self.device.config(4, 4), 0)
+
+    def test_read(self):
+        self.start()
+        self.assertEqual(self.request(self.IN, 5, SECTOR), (0, bytes([5]) * SECTOR))
+        status, data = self.request(self.IN, 62, SECTOR, SECTOR)
+        self.assertEqual((status, data), (0, bytes([62]) * SECTOR + bytes([63]) * SECTOR))
+        self.assertEqual(self.device.interrupt(), 1)
+        self.assertEqual(self.device.interrupt(), 0)
+
+    def test_write(self):
+        self.start()
+        self.assertEqual(self.request(self.OUT, 7, b'\xa5' * SECTOR)[0], 0)
+        self.assertEqual(self.request(self.FLUSH, 0)[0], 0)
+        self.assertEqual(self.request(self.IN, 7, SECTOR), (0, b'\xa5' * SECTOR))
+        with open(self.image, 'rb') as image:
+            image.seek(6 * SECTOR)
+            self.assertEqual(image.read(3 * SECTOR), b'\x06' * SECTOR + b'\xa5' * SECTOR + b'\x08' * SECTOR)
+
+    def test_identification(self):
+        self.start()
+        status, text = self.request(self.GET_ID, 0, 20)
+        self.assertEqual((status, text.rstrip(b'\0')), (0, b'TIDE-1'))
+
+    def test_errors(self):
+        self.start()
+        self.assertEqual(self.request(self.IN, 64, SECTOR)[0], 1)
+        self.assertEqual(self.request(self.IN, 63, 2 * SECTOR)[0], 1)
+        self.assertEqual(self.request(self.OUT, 1 << 60, bytes(SECTOR))[0], 1)
+        self.assertEqual(self.request(0x99, 0)[0], 2)
+        self.assertEqual(self.request(self.IN, 63, SECTOR)[0], 0)
+
+    def test_read_only(self):
+        self.start(drive=',readonly=on')
+        self.assertTrue(self.device.features() & 1 << 5)
+        self.assertEqual(self.request(self.OUT, 0, bytes(SECTOR))[0], 1)
+
+    def test_snapshot_keeps_the_file(self):
+        self.start(drive=',snapshot=on')
+        before = pathlib.Path(self.image).read_bytes()
+        self.assertEqual(self.request(self.OUT, 0, b'\xee' * SECTOR)[0], 0)
+        self.assertEqual(self.request(self.IN, 0, SECTOR), (0, b'\xee' * SECTOR))
+        self.assertEqual(pathlib.Path(self.image).read_bytes(), before)
+
+    def test_statistics(self):
+        board = self.start()
+        self.request(self.IN, 0, 4 * SECTOR)
+        self.request(self.OUT, 9, bytes(SECTOR))
+        self.request(self.IN, 64, SECTOR)
+        stats = board.qmp.cmd('query-blockstats')[0]
+        self.assertEqual(stats['device'], 'd')
+        self.assertEqual({key: stats['stats'][key] for key in (
+            'rd_bytes', 'rd_operations', 'wr_bytes', 'wr_operations', 'wr_highest_offset')}, {
+                'rd_bytes': 4 * SECTOR, 'rd_operations': 1, 'wr_bytes': SECTOR, 'wr_operations': 1,
+                'wr_highest_offset': 10 * SECTOR})
+
+    def test_stop_waits_for_requests(self):
+        board = self.start()
+        board.qmp.cmd('stop')
+        board.qmp.wait_event('STOP')
+        self.queue.add(struct.pack('<IIQ', self.IN, 0, 1), SECTOR, 1)
+        self.queue.kick()
+        self.assertFalse(self.queue.done())
+        board.qmp.cmd('cont')
+        self.queue.wait(self)
+
+    def test_failing_host_is_an_event(self):
+        board = self.start(drive=',werror=stop,aio=threads')
+        # The host refuses writes behind the limit, with a signal if nobody ignores it.
+        unlimited = resource.RLIM_INFINITY
+        resource.prlimit(board.process.pid, resource.RLIMIT_FSIZE, (4 * SECTOR, unlimited))
+        self.queue.add(struct.pack('<IIQ', self.OUT, 0, 8), bytes(SECTOR), 1)
+        self.queue.kick()
+        data = board.qmp.wait_event('BLOCK_IO_ERROR')['data']
+        self.assertEqual((data['device'], data['operation'], data['action']), ('d', 'write', 'stop'))
+        board.qmp.wait_event('STOP')
+        self.assertEqual(board.qmp.cmd('query-status')['status'], 'io-error')
+        self.assertEqual(board.qmp.cmd('query-block')[0]['io-status'], 'failed')
+        self.assertFalse(self.queue.done())
+        resource.prlimit(board.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+        board.qmp.cmd('cont')
+        self.queue.wait(self)
+        self.assertEqual(board.qmp.cmd('query-block')[0]['io-status'], 'ok')
+
+
+class Entropy(DeviceTest):
+    def test_fills_buffers(self):
+        bus = self.board('-m', '16M', '-object', 'rng-builtin,id=r', '-device', 'virtio-rng,rng=r').bus
+        device = mmio.Device.find(bus, mmio.ENTROPY)
+        device.negotiate(0)
+        queue = mmio.Queue(device, 0, RINGS)
+        device.go()
+        first, = queue.request(self, 64)
+        second, = queue.request(self, 64)
+        self.assertNotEqual(first, bytes(64))
+        self.assertNotEqual(first, second)
+
+    def test_source_is_a_file(self):
+        source = self.file('random', bytes(range(32)))
+        bus = self.board('-m', '16M', '-object', 'rng-random,id=r,filename=' + source,
+                         '-device', 'virtio-rng,rng=r').bus
+        device = mmio.Device.find(bus, mmio.ENTROPY)
+        device.negotiate(0)
+        queue = mmio.Queue(device, 0, RINGS)
+        device.go()
+        self.assertEqual(queue.request(self, 32), [bytes(range(32))])
+
+
+class Balloon(DeviceTest):
+    PAGE = 4096
+
+    def setUp(self):
+        super().setUp()
+        self.a = self.board('-m', '16M', '-device', 'virtio-balloon,id=b')
+        self.device = mmio.Device.find(self.a.bus, mmio.BALLOON)
+        self.device.negotiate(1 << 1)
+        self.inflate = mmio.Queue(self.device, 0, RINGS)
+        self.deflate = mmio.Queue(self.device, 1, RINGS + 0x4000)
+        self.stats = mmio.Queue(self.device, 2, RINGS + 0x8000)
+        self.device.go()
+
+    def test_target_and_answer(self):
+        self.assertEqual(self.a.qmp.cmd('query-balloon'), {'actual': 16 << 20})
+        self.assertEqual(self.device.config(0, 4), 0)
+        self.a.qmp.cmd('balloon', value=12 << 20)
+        self.assertEqual(self.device.interrupt(), 2)
+        self.assertEqual(self.device.config(0, 4), (4 << 20) // self.PAGE)
+        self.device.write(mmio.CONFIG + 4, 256)
+        self.assertEqual(self.a.qmp.cmd('query-balloon'), {'actual': 15 << 20})
+        self.assertEqual(self.a.qmp.wait_event('BALLOON_CHANGE')['data'], {'actual': 15 << 20})
+        self.assertIn('actual=15', self.a.qmp.hmp('info balloon'))
+
+    def test_pages_that_are_given_lose_their_content(self):
+        page = 0x800000 // self.PAGE
+        self.a.bus.memset(page * self.PAGE, 2 * self.PAGE, 0x77)
+        self.inflate.request(self, struct.pack('<I', page))
+        self.assertEqual(self.a.bus.load(page * self.PAGE, 8), 0)
+        self.assertEqual(self.a.bus.load((page + 1) * self.PAGE, 1), 0x77)
+        self.deflate.request(self, struct.pack('<I', page))
+
+    def test_statistics(self):
+        path = '/machine/peripheral/b'
+        self.stats.add(struct.pack('<HQHQ', 4, 1000, 5, 2000))
+        self.stats.kick()
+        self.a.qmp.cmd('qom-set', path=path, property='guest-stats-polling-interval', value=2)
+        got = self.a.qmp.cmd('qom-get', path=path, property='guest-stats')
+        self.assertEqual((got['stats']['stat-free-memory'], got['stats']['stat-total-memory']), (1000, 2000))
+        self.assertEqual(got['stats']['stat-swap-in'], 2**64 - 1)
+        self.assertGreater(got['last-update'], 0)
+        self.a.bus.clock_step(3 * 10**9)
+        self.stats.wait(self)  # asked again
+
+
+if __name__ == '__main__':
+    main()
