@@ -85,7 +85,7 @@ static void set_run_state(struct incoming *in)
 
 	switch (state) {
 	case RUN_STATE_RUNNING:
-		if (in->autostart)
+		if (in->autostart && migration_acquire_disks(m))
 			vm_start(m->vm);
 		else
 			vm_set_run_state(m->vm, RUN_STATE_PAUSED);

@@ -114,4 +114,8 @@ int configuration_check(const struct configuration *c, struct migration *m,
 /* global_state_store() - note the run state of now for the receiver. Machine lock held. */
 void global_state_store(struct migration *m);
 
+/* migration_acquire_disks() - true if the guest may run as far as its disks go; otherwise a
+ * warning says why not. Machine lock held. */
+bool migration_acquire_disks(struct migration *m);
+
 #endif

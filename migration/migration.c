@@ -7,6 +7,7 @@
 #include "migration/incoming.h"
 #include "migration/source.h"
 #include "util/error.h"
+#include "util/log.h"
 #include "util/lock.h"
 #include "util/main-loop.h"
 
@@ -371,4 +372,14 @@ void migration_del_blocker(struct migration *m, const char *reason)
 
 	if (g_ptr_array_find_with_equal_func(m->blockers, reason, g_str_equal, &i))
 		g_ptr_array_remove_index(m->blockers, i);
+}
+
+bool migration_acquire_disks(struct migration *m)
+{
+	g_autoptr(GError) err = NULL;
+
+	if (!m->cb.acquire_disks || !m->cb.acquire_disks(m->cb.opaque, &err))
+		return true;
+	log_warn("the guest stays stopped: %s", err->message);
+	return false;
 }

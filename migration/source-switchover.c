@@ -34,10 +34,12 @@ void source_restore_vm(struct source *s)
 	machine_lock();
 	/* Somebody may have changed the state since (quit, reset): leave that alone. */
 	if (vm_run_state(vm) == RUN_STATE_FINISH_MIGRATE) {
-		if (s->was_running)
+		bool ours = !s->disks_released || migration_acquire_disks(s->m);
+
+		if (s->was_running && ours)
 			vm_start(vm);
 		else
-			vm_set_run_state(vm, s->old_state);
+			vm_set_run_state(vm, s->was_running ? RUN_STATE_PAUSED : s->old_state);
 	}
 	s->vm_stopped = false;
 	machine_unlock();
@@ -64,6 +66,20 @@ static int pause_before(struct source *s, GError **err)
 		return 0;
 	error_set(err, "cancelled");
 	return -ECANCELED;
+}
+
+/* Before the last sync: what the images still write into guest memory belongs to the stream. */
+static int release_disks(struct source *s, GError **err)
+{
+	const struct migration_callbacks *cb = &s->m->cb;
+	int ret = 0;
+
+	machine_lock();
+	if (cb->release_disks)
+		ret = cb->release_disks(cb->opaque, err);
+	s->disks_released = !ret;
+	machine_unlock();
+	return ret;
 }
 
 static int last_sync(struct source *s, GError **err)
@@ -186,6 +202,8 @@ static int hand_over(struct source *s, struct state_writer *w, GString *json, s6
 
 	stop_vm(s);
 	ret = pause_before(s, err);
+	if (!ret)
+		ret = release_disks(s, err);
 	if (!ret)
 		ret = last_sync(s, err);
 	/* Saving may write guest memory, so it comes before the last pages. */

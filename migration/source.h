@@ -30,6 +30,7 @@ struct source {
 
 	/* Machine state before the switch-over; migration thread. */
 	bool vm_stopped; /* by us */
+	bool disks_released;
 	bool was_running;
 	enum run_state old_state;
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "block/block.h"
 #include "migration/migration.h"
 #include "net/net.h"
 #include "qapi/gen/migration.h"
@@ -75,13 +76,31 @@ static void announce(void *opaque, unsigned initial_ms, unsigned max_ms, unsigne
 	announce_start(initial_ms, max_ms, rounds, step_ms);
 }
 
+static int release_disks(void *opaque, GError **err)
+{
+	return block_inactivate_all(err);
+}
+
+static int acquire_disks(void *opaque, GError **err)
+{
+	return emulator_activate(opaque, err);
+}
+
 int setup_migration(struct emulator *e, GError **err)
 {
 	struct migration_machine mm = {
 		.name = e->machine->type->name,
 		.uuid = e->machine->opt.has_uuid ? e->machine->opt.uuid : NULL,
 	};
-	struct migration_callbacks cb = { send_status, send_pass, incoming_failed, announce, e };
+	struct migration_callbacks cb = {
+		.status = send_status,
+		.pass = send_pass,
+		.incoming_failed = incoming_failed,
+		.announce = announce,
+		.release_disks = release_disks,
+		.acquire_disks = acquire_disks,
+		.opaque = e,
+	};
 	GPtrArray *globals = e->cfg->globals;
 
 	e->migration = migration_create(e->vm, e->registry, &mm, &cb);

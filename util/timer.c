@@ -15,6 +15,7 @@ static bool virtual_running;
 static s64 virtual_stopped_at; /* virtual time while stopped */
 static s64 virtual_offset;     /* virtual = realtime + offset while running */
 static s64 (*virtual_source)(void);
+static void (*virtual_source_set)(s64 ns);
 
 static s64 host_clock_ns(clockid_t id)
 {
@@ -190,13 +191,16 @@ void clock_virtual_set_ns(s64 ns)
 	g_mutex_lock(&lock);
 	assert(!virtual_running);
 	virtual_stopped_at = ns;
+	if (virtual_source && virtual_source_set)
+		virtual_source_set(ns);
 	g_mutex_unlock(&lock);
 }
 
-void clock_virtual_set_source(s64 (*now)(void))
+void clock_virtual_set_source(s64 (*now)(void), void (*set)(s64 ns))
 {
 	g_mutex_lock(&lock);
 	virtual_source = now;
+	virtual_source_set = set;
 	g_mutex_unlock(&lock);
 }
 

@@ -37,6 +37,15 @@ struct migration_callbacks {
 	 * @initial_ms, then @step_ms longer each time up to @max_ms. */
 	void (*announce)(void *opaque, unsigned initial_ms, unsigned max_ms, unsigned rounds,
 			 unsigned step_ms);
+	/*
+	 * release_disks() - the guest has stopped for another machine to run it: write out what is
+	 * cached, and let that one have the images.
+	 * acquire_disks() - the opposite, before the guest runs here, again or for the first time.
+	 *
+	 * Return: 0 or -errno with @err. Any thread, machine lock held. NULL: there are no disks.
+	 */
+	int (*release_disks)(void *opaque, GError **err);
+	int (*acquire_disks)(void *opaque, GError **err);
 	void *opaque;
 };
 

@@ -38,11 +38,12 @@ void clock_virtual_set_ns(s64 ns);
 /*
  * clock_virtual_set_source() - let something else drive the virtual clock (qtest, icount).
  * @now: returns guest nanoseconds; any thread; monotonic. NULL returns to host time.
+ * @set: makes @now return that from now on, for clock_virtual_set_ns(); NULL: it cannot be set.
  *
  * Timers of the virtual clock then fire only when timer_run_virtual() is called.
  * Context: main thread, before the VM starts.
  */
-void clock_virtual_set_source(s64 (*now)(void));
+void clock_virtual_set_source(s64 (*now)(void), void (*set)(s64 ns));
 
 /*
  * timer_run_virtual() - fire the virtual clock's timers that are due; for a driven clock.

@@ -9,11 +9,11 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'functional'))
 
 from lib import host                                   # noqa: E402
-from lib.qmp import QMP, QMPClosed                     # noqa: E402
+from lib.qmp import QMP, QMPClosed, QMPError           # noqa: E402
 from lib.qtest import QTest                            # noqa: E402
 from lib.testcase import FunctionalTest, main          # noqa: E402
 
-__all__ = ['Bus', 'DeviceTest', 'main']
+__all__ = ['Bus', 'DeviceTest', 'QMPError', 'main']
 
 
 class Bus(QTest):

@@ -112,7 +112,7 @@ struct machine *isa_machine(s64 rtc_offset_s)
 {
 	struct machine *m = machine_create(&isa_target, &isa_type, fake_vm(&owner), NULL, &host);
 
-	clock_virtual_set_source(now);
+	clock_virtual_set_source(now, NULL);
 	memset(&isa_requests, 0, sizeof(isa_requests));
 	memset(isa_lines, 0, sizeof(isa_lines));
 	isa_time_ns = 1000 * NS_PER_S;

@@ -79,12 +79,17 @@ static s64 driven(void)
 	return driven_now;
 }
 
+static void set_driven(s64 ns)
+{
+	driven_now = ns;
+}
+
 static void test_driven(void)
 {
 	struct timer t;
 
 	order = g_string_new(NULL);
-	clock_virtual_set_source(driven);
+	clock_virtual_set_source(driven, set_driven);
 	clock_virtual_run(true);
 	timer_init(&t, CLOCK_TYPE_VIRTUAL, note, (void *)"d");
 	timer_mod(&t, 100);
@@ -96,7 +101,9 @@ static void test_driven(void)
 	g_assert_cmpint(timer_run_virtual(), ==, -1);
 	g_assert_cmpstr(order->str, ==, "d");
 	clock_virtual_run(false);
-	clock_virtual_set_source(NULL);
+	clock_virtual_set_ns(5000);
+	g_assert_cmpint(clock_ns(CLOCK_TYPE_VIRTUAL), ==, 5000);
+	clock_virtual_set_source(NULL, NULL);
 	g_string_free(order, TRUE);
 }
 
