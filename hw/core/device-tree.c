@@ -284,5 +284,11 @@ char *device_tree_text(struct machine *m)
 		if (!bus->provider)
 			bus_text(m, bus, 0, s);
 	}
+	for (GList *l = m->devices.head; l; l = l->next) {
+		struct device *dev = l->data;
+
+		if (!dev->on_bus)
+			device_text(dev, 0, s);
+	}
 	return g_string_free(s, FALSE);
 }
