@@ -1,7 +1,7 @@
 /* system/qmp/inspect.c - texts about the inside of the machine. */
 #include "qapi/gen/inspect.h"
 
-#include "accel/accel.h"
+#include "accel/vcpu.h"
 #include "hw/device.h"
 #include "hw/machine.h"
 #include "memory/address-space.h"
@@ -48,4 +48,29 @@ struct qapi_human_readable_text *qmp_x_query_ramblock(struct machine *m, GError 
 				       b->flags & RAM_MIGRATABLE ? "yes" : "no");
 	}
 	return text_result(g_string_free(s, FALSE));
+}
+
+struct qapi_human_readable_text *
+qmp_x_query_registers(struct machine *m, const struct qapi_x_query_registers_args *args,
+		      GError **err)
+{
+	s64 index = args->has_cpu_index ? args->cpu_index : 0;
+	struct vcpu *cpu;
+	int ret;
+
+	if (index < 0 || index >= m->vm->ncpus) {
+		error_set(err, "there is no CPU %" PRId64 ": the machine has %d", index,
+			  m->vm->ncpus);
+		return NULL;
+	}
+	cpu = m->vm->cpus[index];
+	if (!cpu->ops->describe) {
+		error_set(err, "registers of %s CPUs cannot be shown", cpu->ops->name);
+		return NULL;
+	}
+	vcpu_stop_all(m->vm);
+	ret = vcpu_get_state(cpu, err);
+	if (vm_running(m->vm))
+		vcpu_resume_all(m->vm);
+	return ret ? NULL : text_result(cpu->ops->describe(cpu));
 }

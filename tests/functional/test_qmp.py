@@ -95,6 +95,8 @@ ROWS = (
     Row('x-query-mtree', {}, lambda got: 'ram-below-4g' in got['human-readable-text']),
     Row('x-query-qtree', {}, lambda got: 'dev: virtio-net-device, id "nic0"' in got['human-readable-text']),
     Row('x-query-ramblock', {}, lambda got: 'microvm.ram' in got['human-readable-text']),
+    Row('x-query-registers', {'cpu-index': 1}, lambda got: 'RIP=000000000000fff0' in got['human-readable-text'],
+        bad={'cpu-index': 2}, text='CPU 2.*has 2'),
     Row('query-chardev', {}, names('ring', 'null0', key='label')),
     Row('query-chardev-backends', {}, names('socket', 'pty', 'ringbuf')),
     Row('ringbuf-write', {'device': 'ring', 'data': 'aGVsbG8=', 'format': 'base64'}, OK,
