@@ -10,8 +10,8 @@ import socket
 from lib.qmp import QMP, QMPClosed, QMPError
 from lib.testcase import FunctionalTest, main
 
-PARTS = ('-object', 'rng-builtin,id=rng0', '-device', 'virtio-rng,rng=rng0,id=rng', '-device', 'virtio-balloon,id=balloon0',
-         '-netdev', 'user,id=net0', '-device', 'virtio-net,netdev=net0,id=nic0', '-device', 'virtio-serial,id=vs',
+PARTS = ('-object', 'rng-builtin,id=rng0', '-device', 'virtio-rng,rng=rng0,id=rng',
+         '-device', 'virtio-balloon,id=balloon0', '-netdev', 'user,id=net0', '-device', 'virtio-net,netdev=net0,id=nic0', '-device', 'virtio-serial,id=vs',
          '-chardev', 'ringbuf,id=ring', '-chardev', 'null,id=null0', '-name', 'guest=tested',
          '-uuid', '01234567-89ab-cdef-0123-456789abcdef')
 
@@ -169,7 +169,8 @@ HMP = (
     ('migrate_set_parameter nonesuch 1', 'nonesuch'), ('migrate_set_capability nonesuch on', 'nonesuch'),
     ('balloon 64', ''), ('balloon', 'missing'), ('set_link nic0 off', ''), ('info network', 'link=down'),
     ('object_add rng-builtin,id=r9', ''), ('object_del r9', ''), ('object_del r9', 'not found'),
-    ('chardev-remove nonesuch', 'nonesuch'), ('ringbuf_write ring some words', ''), ('ringbuf_read ring 64', 'some words'),
+    ('chardev-remove nonesuch', 'nonesuch'), ('ringbuf_write ring some words', ''),
+    ('ringbuf_read ring 64', 'some words'),
     ('qom-list /machine', r'peripheral \(child<container>\)'), ('qom-get /machine rtc', 'auto'),
     ('qom-set /machine rtc on', 'cannot be set'), ('device_del nonesuch', 'nonesuch'), ('cpu 1', ''),
     ('netdev_add user,id=n7,restrict=on', ''), ('netdev_del n7', ''), ('device_add nonesuch', 'nonesuch'),
