@@ -58,21 +58,14 @@ void check_fp_access(struct arm_cpu *cpu)
 	arm_raise(cpu, EC_FP_ACCESS, 1u << 24 | 0xe << 20, 0);
 }
 
-/* What decode rows and reference functions exist for; ID registers promise no more than this. */
+/* The features that rows are for, and those that are not about single encodings. */
 u64 arm_features_max(void)
 {
-	static const u8 present[] = {
-		ARM_FEAT_CRC32, ARM_FEAT_LSE,    ARM_FEAT_RCPC,    ARM_FEAT_RCPC2,  ARM_FEAT_LSE2,
-		ARM_FEAT_FLAGM, ARM_FEAT_FLAGM2, ARM_FEAT_PAUTH,   ARM_FEAT_MOPS,   ARM_FEAT_WFXT,
-		ARM_FEAT_XS,    ARM_FEAT_SB,     ARM_FEAT_PAN,     ARM_FEAT_UAO,    ARM_FEAT_DIT,
-		ARM_FEAT_SSBS,  ARM_FEAT_FP16,   ARM_FEAT_DOTPROD, ARM_FEAT_RDM,    ARM_FEAT_JSCVT,
-		ARM_FEAT_FCMA,  ARM_FEAT_FHM,    ARM_FEAT_FRINTTS, ARM_FEAT_BF16,   ARM_FEAT_I8MM,
-		ARM_FEAT_AES,   ARM_FEAT_PMULL,  ARM_FEAT_SHA1,    ARM_FEAT_SHA256, ARM_FEAT_SHA512,
-		ARM_FEAT_SHA3,  ARM_FEAT_SM3,    ARM_FEAT_SM4,
-	};
-	u64 mask = 0;
+	static const u8 others[] = { ARM_FEAT_LSE2, ARM_FEAT_PAN, ARM_FEAT_UAO, ARM_FEAT_DIT,
+				     ARM_FEAT_SSBS, ARM_FEAT_FP,  ARM_FEAT_FP16 };
+	u64 mask = a64_row_features;
 
-	for (unsigned i = 0; i < ARRAY_SIZE(present); i++)
-		mask |= (u64)1 << present[i];
+	for (unsigned i = 0; i < ARRAY_SIZE(others); i++)
+		mask |= (u64)1 << others[i];
 	return mask;
 }

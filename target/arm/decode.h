@@ -41,6 +41,7 @@ struct a64_pattern {
 extern const struct a64_rule a64_rules[A64_NOPS];
 extern const struct a64_pattern a64_patterns[];
 extern const unsigned a64_npatterns;
+extern const u64 a64_row_features; /* bit n: some row needs enum arm_feature n */
 extern const u16 a64_bucket_rows[], a64_buckets[2048];
 
 /*

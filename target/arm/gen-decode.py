@@ -218,7 +218,9 @@ def write_source(path, rows):
         feat = f', .feature = ARM_FEAT_{row.attrs["feat"]}' if row.attrs['feat'] else ''
         out.append(f'\t[A64_{row.name}] = {{ .name = "{row.name}", .exec = EXEC({row.name})'
                    f'{jit}{end}{fp}{feat} }},')
-    out += ['};', '']
+    features = sorted({row.attrs['feat'] for row in rows if row.attrs['feat']})
+    bits = ' | '.join(f'1ull << ARM_FEAT_{feature}' for feature in features) or '0'
+    out += ['};', f'const u64 a64_row_features = {bits};', '']
     write(path, out)
 
 

@@ -95,6 +95,8 @@ static void fill_id_registers(struct arm_cpu *cpu)
 		cpu->id[4][0] |= 1u << 8;
 	if (cpu->has_el3)
 		cpu->id[4][0] |= 1u << 12;
+	if (!cpu_has(cpu, ARM_FEAT_AES)) /* the value for PMULL includes AES */
+		cpu->id[6][0] &= ~(15ull << 4);
 	if (!cpu_has(cpu, ARM_FEAT_FP)) /* 15 says that there is none */
 		cpu->id[4][0] |= 0xffull << 16;
 }
