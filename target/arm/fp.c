@@ -2,11 +2,9 @@
  * target/arm/fp.c - FP addition, multiplication, division, square root, FMA and comparison
  * (Arm DDI 0487, J1.1: FPAdd(), FPMul(), FPMulAdd(), FPRound() and their like).
  *
- * The host's FPU does what cannot differ: operands and result normal, rounding to nearest, and
- * the inexact flag already set. Everything else is done here with integers.
+ * The host's FPU does what cannot differ (fp-host.h); everything else is done here with integers.
  */
-#include <math.h>
-
+#include "target/arm/fp-host.h"
 #include "target/arm/fp-internal.h"
 
 typedef unsigned __int128 u128;
@@ -126,80 +124,6 @@ static bool process_nans(struct fp_env *env, unsigned lg, const struct fp_num n[
 	return false;
 }
 
-/* ---- what the host may do ---- */
-
-static inline bool may_use_host(const struct fp_env *env, unsigned lg)
-{
-	return lg >= FP_SINGLE && env->fpsr & FPSR_IXC && fp_rmode(env) == FP_NEAREST;
-}
-
-static inline u64 biased_exp(unsigned lg, u64 bits)
-{
-	return lg == FP_DOUBLE ? bits >> 52 & 0x7ff : bits >> 23 & 0xff;
-}
-
-/* Normal or zero. */
-static inline bool is_easy(unsigned lg, u64 bits)
-{
-	u64 e = biased_exp(lg, bits);
-
-	return e ? e != (lg == FP_DOUBLE ? 0x7ff : 0xff) : !fp_abs(lg, bits);
-}
-
-/* Finite and so large that it cannot have been tiny before rounding. */
-static inline bool is_plain_result(unsigned lg, u64 bits)
-{
-	return biased_exp(lg, bits) - 2 < (lg == FP_DOUBLE ? 0x7fd : 0xfd);
-}
-
-static inline double as_double(u64 bits)
-{
-	double d;
-
-	memcpy(&d, &bits, sizeof(d));
-	return d;
-}
-
-static inline float as_float(u64 bits)
-{
-	u32 low = bits;
-	float f;
-
-	memcpy(&f, &low, sizeof(f));
-	return f;
-}
-
-static inline u64 double_bits(double d)
-{
-	u64 bits;
-
-	memcpy(&bits, &d, sizeof(bits));
-	return bits;
-}
-
-static inline u64 float_bits(float f)
-{
-	u32 bits;
-
-	memcpy(&bits, &f, sizeof(bits));
-	return bits;
-}
-
-/* Return @expr_d or @expr_f, computed by the host, if that is certainly right. */
-#define TRY_HOST(env, lg, easy, expr_d, expr_f)                                                    \
-	do {                                                                                       \
-		if (may_use_host(env, lg) && (easy)) {                                             \
-			u64 r_ = (lg) == FP_DOUBLE ? double_bits(expr_d) : float_bits(expr_f);     \
-                                                                                                   \
-			if (is_plain_result(lg, r_))                                               \
-				return r_;                                                         \
-		}                                                                                  \
-	} while (0)
-
-#define TRY_HOST2(env, lg, a, b, op)                                                               \
-	TRY_HOST(env, lg, is_easy(lg, a) && is_easy(lg, b), as_double(a) op as_double(b),          \
-		 as_float(a) op as_float(b))
-
 /* ---- addition ---- */
 
 static u64 zero_sum(struct fp_env *env, unsigned lg)
@@ -253,13 +177,19 @@ static u64 add_sub(struct fp_env *env, unsigned lg, u64 a, u64 b, bool sub)
 
 u64 fp_add(struct fp_env *env, unsigned lg, u64 a, u64 b)
 {
-	TRY_HOST2(env, lg, a, b, +);
+	u64 r;
+
+	if (fp_host_add(env->fpcr, env->fpsr, lg, a, b, &r))
+		return r;
 	return add_sub(env, lg, a, b, false);
 }
 
 u64 fp_sub(struct fp_env *env, unsigned lg, u64 a, u64 b)
 {
-	TRY_HOST2(env, lg, a, b, -);
+	u64 r;
+
+	if (fp_host_sub(env->fpcr, env->fpsr, lg, a, b, &r))
+		return r;
 	return add_sub(env, lg, a, b, true);
 }
 
@@ -311,7 +241,10 @@ static u64 multiply(struct fp_env *env, unsigned lg, u64 a, u64 b, bool extended
 
 u64 fp_mul(struct fp_env *env, unsigned lg, u64 a, u64 b)
 {
-	TRY_HOST2(env, lg, a, b, *);
+	u64 r;
+
+	if (fp_host_mul(env->fpcr, env->fpsr, lg, a, b, &r))
+		return r;
 	return multiply(env, lg, a, b, false);
 }
 
@@ -343,7 +276,8 @@ u64 fp_div(struct fp_env *env, unsigned lg, u64 a, u64 b)
 	struct fp_num n[2];
 	bool sign;
 
-	TRY_HOST2(env, lg, a, b, /);
+	if (fp_host_div(env->fpcr, env->fpsr, lg, a, b, &result))
+		return result;
 	n[0] = fp_unpack(env, lg, a);
 	n[1] = fp_unpack(env, lg, b);
 	if (process_nans(env, lg, n, bits, 2, &result))
@@ -380,9 +314,10 @@ u64 fp_sqrt(struct fp_env *env, unsigned lg, u64 a)
 {
 	struct fp_num n;
 	unsigned odd;
+	u64 r;
 
-	TRY_HOST(env, lg, is_easy(lg, a) && !(a & fp_sign_bit(lg)), sqrt(as_double(a)),
-		 sqrtf(as_float(a)));
+	if (fp_host_sqrt(env->fpcr, env->fpsr, lg, a, &r))
+		return r;
 	n = fp_unpack(env, lg, a);
 	if (fp_is_nan(&n))
 		return fp_quiet(env, lg, n.class, a);
@@ -471,9 +406,10 @@ static u64 muladd(struct fp_env *env, unsigned lg, u64 addend, u64 a, u64 b)
 
 u64 fp_muladd(struct fp_env *env, unsigned lg, u64 addend, u64 a, u64 b)
 {
-	TRY_HOST(env, lg, is_easy(lg, a) && is_easy(lg, b) && is_easy(lg, addend),
-		 fma(as_double(a), as_double(b), as_double(addend)),
-		 fmaf(as_float(a), as_float(b), as_float(addend)));
+	u64 r;
+
+	if (fp_host_muladd(env->fpcr, env->fpsr, lg, addend, a, b, &r))
+		return r;
 	return muladd(env, lg, addend, a, b);
 }
 

@@ -1,4 +1,5 @@
 /* target/arm/sem_fp.c - scalar floating-point instructions (Arm DDI 0487, C7.2). */
+#include "target/arm/fp-host.h"
 #include "target/arm/sem.h"
 #include "target/arm/sem_fp.h"
 
@@ -91,8 +92,11 @@ void exec_FCSEL(struct arm_cpu *cpu, const struct a64_FCSEL *i)
 static void compare(struct arm_cpu *cpu, unsigned lg, u64 a, u64 b, bool signalling)
 {
 	struct fp_env env = fp_begin(cpu);
+	unsigned nzcv;
 
-	cpu_set_nzcv(cpu, fp_compare(&env, lg, a, b, signalling));
+	if (!fp_host_compare(env.fpcr, lg, a, b, &nzcv))
+		nzcv = fp_compare(&env, lg, a, b, signalling);
+	cpu_set_nzcv(cpu, nzcv);
 	fp_end(cpu, &env);
 }
 
@@ -125,16 +129,28 @@ static void binary(struct arm_cpu *cpu, unsigned ftype, unsigned rd, unsigned rn
 	fp_end(cpu, &env);
 }
 
+/* With a way round all calls for what the host can do. */
+#define BINARY_HOST(name, fn, host)                                                                \
+	void exec_##name(struct arm_cpu *cpu, const struct a64_##name *i)                          \
+	{                                                                                          \
+		u64 n = cpu_v(cpu, i->rn)->d[0], m = cpu_v(cpu, i->rm)->d[0], r;                   \
+                                                                                                   \
+		if (i->ftype <= 1 && host(cpu->fpcr, cpu->fpsr, FP_SINGLE + i->ftype, n, m, &r))   \
+			set_scalar(cpu, i->rd, r);                                                 \
+		else                                                                               \
+			binary(cpu, i->ftype, i->rd, i->rn, i->rm, fn);                            \
+	}
+
 #define BINARY(name, fn)                                                                           \
 	void exec_##name(struct arm_cpu *cpu, const struct a64_##name *i)                          \
 	{                                                                                          \
 		binary(cpu, i->ftype, i->rd, i->rn, i->rm, fn);                                    \
 	}
 
-BINARY(FMUL_s, fp_mul)
-BINARY(FDIV_s, fp_div)
-BINARY(FADD_s, fp_add)
-BINARY(FSUB_s, fp_sub)
+BINARY_HOST(FMUL_s, fp_mul, fp_host_mul)
+BINARY_HOST(FDIV_s, fp_div, fp_host_div)
+BINARY_HOST(FADD_s, fp_add, fp_host_add)
+BINARY_HOST(FSUB_s, fp_sub, fp_host_sub)
 BINARY(FMAX_s, fp_max)
 BINARY(FMIN_s, fp_min)
 BINARY(FMAXNM_s, fp_maxnm)

@@ -1,4 +1,5 @@
 /* target/arm/sem_vec_fp.c - AdvSIMD floating point on elements of one size (Arm DDI 0487, C7.2). */
+#include "target/arm/fp-host.h"
 #include "target/arm/sem_vec.h"
 
 #define SHAPE_V(i) ((struct vec_shape){ .q = (i)->q })
@@ -57,20 +58,79 @@ static void map_pairs(struct arm_cpu *cpu, struct vec_shape shape, unsigned lg, 
 	fp_end(cpu, &env);
 }
 
+#ifdef __x86_64__
+#define WITH_FMA __attribute__((target_clones("fma", "default")))
+#else
+#define WITH_FMA
+#endif
+
+/* d + n * m by the host; false if that may be wrong. */
+WITH_FMA static bool host_muladd(unsigned lg, bool q, const struct tcg_vreg *d,
+				 const struct tcg_vreg *n, const struct tcg_vreg *m,
+				 struct tcg_vreg *r)
+{
+	if (lg == FP_DOUBLE) {
+		for (unsigned e = 0; e < 2; e++)
+			r->d[e] = fp_of_double(fma(fp_as_double(n->d[e]), fp_as_double(m->d[e]),
+						   fp_as_double(d->d[e])));
+	} else {
+		float a[4], b[4], c[4];
+
+		memcpy(a, n, sizeof(a));
+		memcpy(b, m, sizeof(b));
+		memcpy(c, d, sizeof(c));
+		for (unsigned e = 0; e < 4; e++)
+			c[e] = fmaf(a[e], b[e], c[e]);
+		memcpy(r, c, sizeof(c));
+	}
+	if (!q)
+		r->d[1] = 0x3f8000003f800000; /* 1.0, as good as any */
+	return fp_host_certain_vector(lg, q, r->d);
+}
+
+static void muladd_vector(struct arm_cpu *cpu, struct vec_shape shape, unsigned lg, unsigned rd,
+			  const struct tcg_vreg *n, const struct tcg_vreg *m, fp_ternary *fn)
+{
+	struct tcg_vreg a = *n, r;
+	const struct tcg_vreg sign = vec_splat(lg, fn == fp_mulsub ? fp_sign_bit(lg) : 0);
+
+	for (unsigned half = 0; half < 2; half++)
+		a.d[half] ^= sign.d[half];
+	if (lg >= FP_SINGLE && !shape.scalar && fp_host_usable(cpu->fpcr, cpu->fpsr) &&
+	    host_muladd(lg, shape.q, cpu_v(cpu, rd), &a, m, &r))
+		*cpu_v(cpu, rd) = r;
+	else
+		map_ternary(cpu, shape, lg, rd, n, m, fn);
+}
+
 #define DEFINE(name, size, shape, map, fn)                                                         \
 	void exec_##name(struct arm_cpu *cpu, const struct a64_##name *i)                          \
 	{                                                                                          \
 		map(cpu, shape(i), size(i), i->rd, cpu_v(cpu, i->rn), cpu_v(cpu, i->rm), fn);      \
 	}
 
+/* With a short cut for what the host can do with the whole vector. */
+#define THREE_HOST(name, fn, host)                                                                 \
+	void exec_##name##_v(struct arm_cpu *cpu, const struct a64_##name##_v *i)                  \
+	{                                                                                          \
+		const struct tcg_vreg *n = cpu_v(cpu, i->rn), *m = cpu_v(cpu, i->rm);              \
+		struct tcg_vreg r;                                                                 \
+                                                                                                   \
+		if (host(cpu->fpcr, cpu->fpsr, FULL(i), i->q, n->d, m->d, r.d))                    \
+			*cpu_v(cpu, i->rd) = r;                                                    \
+		else                                                                               \
+			map_binary(cpu, SHAPE_V(i), FULL(i), i->rd, n, m, fn);                     \
+	}                                                                                          \
+	DEFINE(name##_vh, HALF, SHAPE_V, map_binary, fn)
+
 #define THREE(name, shape, map, fn)                                                                \
 	DEFINE(name##_v, FULL, shape, map, fn)                                                     \
 	DEFINE(name##_vh, HALF, shape, map, fn)
 
-THREE(FADD, SHAPE_V, map_binary, fp_add)
-THREE(FSUB, SHAPE_V, map_binary, fp_sub)
-THREE(FMUL, SHAPE_V, map_binary, fp_mul)
-THREE(FDIV, SHAPE_V, map_binary, fp_div)
+THREE_HOST(FADD, fp_add, fp_host_add_vector)
+THREE_HOST(FSUB, fp_sub, fp_host_sub_vector)
+THREE_HOST(FMUL, fp_mul, fp_host_mul_vector)
+THREE_HOST(FDIV, fp_div, fp_host_div_vector)
 THREE(FMAX, SHAPE_V, map_binary, fp_max)
 THREE(FMIN, SHAPE_V, map_binary, fp_min)
 THREE(FMAXNM, SHAPE_V, map_binary, fp_maxnm)
@@ -84,8 +144,8 @@ THREE(FCMGE, SHAPE_S, map_binary, fp_cmge)
 THREE(FCMGT, SHAPE_S, map_binary, fp_cmgt)
 THREE(FACGE, SHAPE_S, map_binary, fp_acge)
 THREE(FACGT, SHAPE_S, map_binary, fp_acgt)
-THREE(FMLA, SHAPE_V, map_ternary, fp_muladd)
-THREE(FMLS, SHAPE_V, map_ternary, fp_mulsub)
+THREE(FMLA, SHAPE_V, muladd_vector, fp_muladd)
+THREE(FMLS, SHAPE_V, muladd_vector, fp_mulsub)
 THREE(FADDP, SHAPE_V, map_pairs, fp_add)
 THREE(FMAXP, SHAPE_V, map_pairs, fp_max)
 THREE(FMINP, SHAPE_V, map_pairs, fp_min)
@@ -119,8 +179,8 @@ static struct tcg_vreg vec_fp_element(struct arm_cpu *cpu, unsigned lg, unsigned
 
 BY_ELEMENT(FMUL, map_binary, fp_mul)
 BY_ELEMENT(FMULX, map_binary, fp_mulx)
-BY_ELEMENT(FMLA, map_ternary, fp_muladd)
-BY_ELEMENT(FMLS, map_ternary, fp_mulsub)
+BY_ELEMENT(FMLA, muladd_vector, fp_muladd)
+BY_ELEMENT(FMLS, muladd_vector, fp_mulsub)
 
 /* ---- across the elements ---- */
 

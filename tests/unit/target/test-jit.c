@@ -204,6 +204,35 @@ static bool leave(struct tcg_cpu *cpu, bool raised)
 }
 
 /* An endless loop is left on request. */
+/* The same code with FP switched off and on: it traps at the first FP instruction, or runs. */
+static void test_fp_trap(void)
+{
+	static const u32 code[] = {
+		0x91000400, /* add x0, x0, #1 */
+		0x4e61d420, /* fadd v0.2d, v1.2d, v1.2d */
+		0xd4200000,
+	};
+	struct arm_cpu *cpu = cpu_new();
+
+	put_code(0, code, G_N_ELEMENTS(code));
+	cpu->tcg.v[1].d[0] = cpu->tcg.v[1].d[1] = 0x3ff0000000000000;
+	cpu->cpacr_el1 = 0;
+	tcg_select(&cpu->tcg, cpu->tcg.mmu, arm_state_key(cpu));
+	run(cpu, 0);
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_FP_ACCESS);
+	g_assert_cmphex(tcg_pc(&cpu->tcg), ==, 4);
+	g_assert_cmphex(cpu->tcg.r[0], ==, 1);
+	g_assert_cmphex(cpu->tcg.v[0].d[1], ==, 0);
+
+	cpu->cpacr_el1 = 3u << 20;
+	tcg_select(&cpu->tcg, cpu->tcg.mmu, arm_state_key(cpu));
+	run(cpu, 0);
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_BRK64);
+	g_assert_cmphex(cpu->tcg.r[0], ==, 2);
+	g_assert_cmphex(cpu->tcg.v[0].d[1], ==, 0x4000000000000000);
+	cpu_free(cpu);
+}
+
 static void test_exit_request(void)
 {
 	static const u32 code[] = { 0x14000000 }; /* b . */
@@ -256,6 +285,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/jit/rewritten-code", test_rewritten_code);
 	g_test_add_func("/jit/dirty-tracking", test_dirty_tracking);
 	g_test_add_func("/jit/precise-fault", test_precise_fault);
+	g_test_add_func("/jit/fp-trap", test_fp_trap);
 	g_test_add_func("/jit/exit-request", test_exit_request);
 	g_test_add_func("/jit/full-cache", test_full_cache);
 	return g_test_run();
