@@ -18,7 +18,7 @@ class FailingIoctl(FunctionalTest):
 
     def source(self, accel, ioctl, call, error):
         return self.machine(
-            'a', append='window=32M rate=40', memory='128M', accel=accel,
+            'a', append='window=32M rate=40 fill=64M', memory='128M', accel=accel,
             env={'LD_PRELOAD': str(host.helper('fail-ioctl.so')), 'FAIL_IOCTL': ioctl,
                  'FAIL_CALL': str(call), 'FAIL_ERRNO': str(error),
                  'FAIL_LOG': self.path('failed')})

@@ -28,6 +28,9 @@ class ZeroPages(FunctionalTest):
         a.wait_ready()
         for machine in (a, b):
             if multifd:
+                offered = machine.qmp.cmd('query-migrate-capabilities')
+                if not any(c['capability'] == 'multifd' for c in offered):
+                    self.skipTest('the emulator has no multifd')
                 migration.set_capabilities(machine, multifd=True)
                 migration.set_parameters(machine, multifd_channels=2)
         migration.set_parameters(a, max_bandwidth=0)

@@ -122,7 +122,8 @@ struct guest *guest_create(const char *props, u64 ram_bytes, int ncpus, const vo
 	g->word_map.base = GUEST_WORD_ADDR;
 	g->word_map.mapped = false;
 	address_space_map(g->vm->memory, &g->word_map);
-	memcpy(g->ram->host + CODE_ADDR, code, code_len);
+	if (code_len)
+		memcpy(g->ram->host + CODE_ADDR, code, code_len);
 	model = x86_cpu_model_create(g->vm, "host", &topo, &err);
 	g_assert_no_error(err);
 	for (int i = 0; i < ncpus; i++) {
