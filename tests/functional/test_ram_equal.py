@@ -32,6 +32,7 @@ class Comparison(FunctionalTest):
         a = self.machine('a', append='window=%dM order=%s rate=%d' % (
             self.window_mib, order, rate), memory=memory, accel=accel)
         a.wait_ready()
+        a.wait_written(self.window_mib)
         b = self.machine('b', incoming=self.uri('b'), memory=memory, accel=accel, paused=True)
         # cannot end yet: a third of the window a second
         migration.set_parameters(a, max_bandwidth=self.window_mib * (1 << 20) // 3)

@@ -118,6 +118,17 @@ class Machine:
         pages = int(last.group(1)) - int(first.group(1))
         return pages * 4096e9 / (int(last.group(2)) - int(first.group(2)))
 
+    def wait_written(self, mib, timeout=60):
+        """Wait until the writer has touched so much, so that a migration has something to send."""
+        deadline = time.monotonic() + timeout
+        while True:
+            match = self.serial.command('s', r'STAT pass=\d+ written=(\d+) ')
+            if int(match.group(1)) >= mib * 256:
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError('the writer did not touch %d MiB in %g s' % (mib, timeout))
+            time.sleep(0.05)
+
     def vcpu_seconds(self):
         """CPU time that the vCPU threads have used."""
         total = 0
