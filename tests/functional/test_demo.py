@@ -22,11 +22,17 @@ class DemoTest(FunctionalTest):
         super().setUp()
         self.require_tidemark('the demo runs this project\'s emulator only')
 
+    @staticmethod
+    def prepare():
+        """In the new process: a shell that runs us in the background ignores Ctrl-C for us."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        host.die_with_parent()
+
     def start(self, *args):
         """The demo as a process, with its temporary files in the test's directory."""
         return subprocess.Popen(
             [sys.executable, str(DEMO), '--build', str(host.BUILD), *args], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=host.die_with_parent,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=self.prepare,
             env={**os.environ, 'TMPDIR': self.dir})
 
     def run_demo(self, *args):
