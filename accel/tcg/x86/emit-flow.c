@@ -205,7 +205,8 @@ void x_call_exec(struct trans *t, void (*fn)(void), const void *args, unsigned s
 	while ((uintptr_t)t->p & 7)
 		x_byte(t, 0xcc);
 	copy = t->p;
-	memcpy(copy, args, size);
+	if (size)
+		memcpy(copy, args, size);
 	t->p += size;
 	x_here8(t, over);
 	x_rip(t, 1, OP_LEA, RDX, copy);
