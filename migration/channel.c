@@ -13,19 +13,32 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PIPE_BYTES (1 * MiB)
+
 struct channel *channel_create(void)
 {
 	struct channel *ch = g_new0(struct channel, 1);
 
-	ch->rfd = ch->wfd = -1;
+	ch->rfd = ch->wfd = ch->pipe[0] = ch->pipe[1] = -1;
 	ch->cancel_fd = eventfd(0, EFD_CLOEXEC);
 	g_assert(ch->cancel_fd >= 0);
 	ch->cancellable = g_cancellable_new();
 	return ch;
 }
 
+static void close_pipe(struct channel *ch)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		if (ch->pipe[i] >= 0)
+			close(ch->pipe[i]);
+		ch->pipe[i] = -1;
+	}
+	ch->piped = 0;
+}
+
 static void close_fds(struct channel *ch)
 {
+	close_pipe(ch);
 	if (ch->wfd >= 0)
 		close(ch->wfd);
 	if (ch->rfd >= 0 && ch->rfd != ch->wfd)
@@ -92,27 +105,38 @@ static ssize_t write_some(struct channel *ch, struct iovec *iov, int n)
 	return ch->is_socket ? sendmsg(ch->wfd, &msg, MSG_NOSIGNAL) : writev(ch->wfd, iov, n);
 }
 
+/*
+ * What write_some() or splice_some() returned as @done, with errno: counts it, or waits.
+ *
+ * Return: bytes, 0 to try again, -errno with @err.
+ */
+static ssize_t after_write(struct channel *ch, ssize_t done, GError **err)
+{
+	int ret = 0;
+
+	if (done >= 0) {
+		__atomic_fetch_add(&ch->written, done, __ATOMIC_RELAXED);
+		return done;
+	}
+	if (errno == EAGAIN)
+		ret = wait_ready(ch, ch->wfd, POLLOUT, -1);
+	else if (errno != EINTR)
+		ret = -errno;
+	return ret ? fail(-ret, "write to", err) : 0;
+}
+
 int channel_writev(struct channel *ch, struct iovec *iov, int n, GError **err)
 {
 	if (ch->wfd < 0)
 		return fail(EBADF, "write to", err);
 	while (n) {
 		ssize_t done;
-		int ret = 0;
 
 		if (cancelled(ch))
 			return fail(ECANCELED, "write to", err);
-		done = write_some(ch, iov, MIN(n, IOV_MAX));
-		if (done < 0) {
-			if (errno == EAGAIN)
-				ret = wait_ready(ch, ch->wfd, POLLOUT, -1);
-			else if (errno != EINTR)
-				ret = -errno;
-			if (ret)
-				return fail(-ret, "write to", err);
-			continue;
-		}
-		__atomic_fetch_add(&ch->written, done, __ATOMIC_RELAXED);
+		done = after_write(ch, write_some(ch, iov, MIN(n, IOV_MAX)), err);
+		if (done < 0)
+			return done;
 		while (n && (size_t)done >= iov->iov_len) {
 			done -= iov->iov_len;
 			iov++;
@@ -131,6 +155,66 @@ int channel_write(struct channel *ch, const void *buf, size_t len, GError **err)
 	struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
 
 	return channel_writev(ch, &iov, 1, err);
+}
+
+/* Whether the channel has a pipe that pages can go through. */
+static bool can_splice(struct channel *ch)
+{
+	if (!ch->is_socket || ch->no_splice)
+		return false;
+	if (ch->pipe[0] >= 0)
+		return true;
+	if (pipe2(ch->pipe, O_CLOEXEC | O_NONBLOCK)) {
+		ch->no_splice = true;
+		return false;
+	}
+	/* The default holds 16 pages; if it may not grow, more calls do it. */
+	fcntl(ch->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);
+	return true;
+}
+
+/* Return: bytes that went from @buf to the socket by reference; -1 with errno. */
+static ssize_t splice_some(struct channel *ch, const void *buf, size_t len)
+{
+	ssize_t n;
+
+	if (!ch->piped) {
+		struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
+
+		n = vmsplice(ch->pipe[1], &iov, 1, SPLICE_F_NONBLOCK);
+		if (n < 0)
+			return n;
+		ch->piped = n;
+	}
+	n = splice(ch->pipe[0], NULL, ch->wfd, NULL, ch->piped, SPLICE_F_NONBLOCK | SPLICE_F_MORE);
+	if (n > 0)
+		ch->piped -= n;
+	return n;
+}
+
+int channel_write_pages(struct channel *ch, const void *buf, size_t len, GError **err)
+{
+	const u8 *at = buf;
+
+	while (len && can_splice(ch)) {
+		ssize_t done;
+
+		if (cancelled(ch))
+			return fail(ECANCELED, "write to", err);
+		done = splice_some(ch, at, len);
+		/* Refused: nothing of what is in the pipe has been taken. */
+		if (done < 0 && (errno == EINVAL || errno == ENOSYS || errno == EFAULT)) {
+			ch->no_splice = true;
+			close_pipe(ch);
+			break;
+		}
+		done = after_write(ch, done, err);
+		if (done < 0)
+			return done;
+		at += done;
+		len -= done;
+	}
+	return len ? channel_write(ch, at, len, err) : 0;
 }
 
 ssize_t channel_read(struct channel *ch, void *buf, size_t len, GError **err)

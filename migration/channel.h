@@ -44,6 +44,11 @@ struct channel {
 	bool cancelled;            /* atomic */
 	GCancellable *cancellable; /* for name resolution */
 	u64 written;               /* bytes so far; atomic */
+
+	/* A pipe that pages go through by reference; -1: none yet. */
+	int pipe[2];
+	size_t piped;   /* bytes in it: the next of those being written */
+	bool no_splice; /* this channel or system does not take them */
 };
 
 struct channel *channel_create(void);
@@ -72,6 +77,13 @@ void channel_adopt_socket(struct channel *ch, int fd);
  */
 int channel_writev(struct channel *ch, struct iovec *iov, int n, GError **err);
 int channel_write(struct channel *ch, const void *buf, size_t len, GError **err);
+
+/*
+ * channel_write_pages() - as channel_write(), but a socket may take the memory by reference and
+ * read it later, when the receiver does: what is written to it meanwhile must not matter. It may
+ * be unmapped after the return.
+ */
+int channel_write_pages(struct channel *ch, const void *buf, size_t len, GError **err);
 
 /*
  * channel_read() - read at least one byte and at most @len.

@@ -7,8 +7,10 @@
 #include "accel/vcpu.h"
 #include "accel/vm.h"
 
-#define WINDOW_NS  (100 * NS_PER_MS)
-#define HOT_PASSES 2u /* passes over the threshold before the throttle moves */
+#define WINDOW_NS         (100 * NS_PER_MS)
+#define HOT_PASSES        2u /* passes over the threshold before the throttle moves */
+#define LATE_PASSES       2u
+#define LATE_PASS_GAIN_NS (5 * NS_PER_MS)
 /* Until the first switch-over is measured: a small machine's states and the receiver's start. */
 #define RESUME_GUESS_NS (2 * NS_PER_MS)
 
@@ -105,6 +107,19 @@ static u64 downtime_bytes(const struct convergence *c, const struct parameters *
 	return (double)STAT_GET(c->bandwidth) * limit_ns / NS_PER_S;
 }
 
+/*
+ * Whether a guest that could stop now should run for one more pass: where writes come much slower
+ * than they are sent, the pass costs next to nothing and leaves a fraction of the downtime.
+ */
+static bool late_pass_pays(struct convergence *c)
+{
+	if (STAT_GET(c->predicted.ram_ns) < LATE_PASS_GAIN_NS ||
+	    STAT_GET(c->dirty_rate) > STAT_GET(c->bandwidth) / 2 || c->late_passes >= LATE_PASSES)
+		return false;
+	c->late_passes++;
+	return true;
+}
+
 bool convergence_pass(struct convergence *c, struct vm *vm, const struct settings *settings,
 		      const struct ram_stats *stats, u64 bytes)
 {
@@ -132,7 +147,7 @@ bool convergence_pass(struct convergence *c, struct vm *vm, const struct setting
 	if (remaining <= limit) {
 		STAT_SET(c->verdict, VERDICT_CONVERGED);
 		STAT_SET(c->eta_ms, 0);
-		return true;
+		return !late_pass_pays(c);
 	}
 	c->hot_passes = remaining > threshold ? c->hot_passes + 1 : 0;
 	if (settings->caps[CAP_AUTO_CONVERGE] && c->hot_passes >= HOT_PASSES) {

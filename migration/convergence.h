@@ -36,7 +36,8 @@ struct convergence {
 	u64 window_bytes, window_pages;
 	s64 pass_ns;
 	u64 pass_bytes;
-	unsigned hot_passes; /* in a row that wrote more than the threshold */
+	unsigned late_passes; /* made although the rest fitted into the downtime */
+	unsigned hot_passes;  /* in a row that wrote more than the threshold */
 };
 
 void convergence_init(struct convergence *c, const struct settings *settings, u64 device_ns);
@@ -48,7 +49,7 @@ void convergence_tick(struct convergence *c, const struct settings *settings, u6
  * convergence_pass() - after a sync: decide whether to switch over now, else adapt the throttle.
  * @bytes: sent so far.
  *
- * Return: whether the rest fits into the downtime limit.
+ * Return: true to switch over now: the rest fits into the downtime limit, and no late pass pays.
  */
 bool convergence_pass(struct convergence *c, struct vm *vm, const struct settings *settings,
 		      const struct ram_stats *stats, u64 bytes);

@@ -7,8 +7,9 @@
 
 #include <time.h>
 
-#define WINDOW_NS (100 * NS_PER_MS)
-#define MIN_FLUSH (64 * KiB)
+#define WINDOW_NS   (100 * NS_PER_MS)
+#define ALONE_BYTES (128 * KiB)
+#define MIN_FLUSH   (64 * KiB)
 
 s64 monotonic_ns(void)
 {
@@ -63,13 +64,38 @@ static int obey_limit(struct send_queue *q, GError **err)
 	return 0;
 }
 
+/* Long runs of pages may be sent without a copy; below that two more calls cost as much. */
+static bool goes_alone(const struct send_queue *q, const struct iovec *iov)
+{
+	const u8 *at = iov->iov_base;
+
+	return iov->iov_len >= ALONE_BYTES && (at < q->small || at >= q->small + SEND_SMALL_BYTES);
+}
+
+static int write_all(struct send_queue *q, GError **err)
+{
+	unsigned from = 0;
+	int ret = 0;
+
+	for (unsigned i = 0; i < q->niov && !ret; i++) {
+		if (!goes_alone(q, &q->iov[i]))
+			continue;
+		ret = channel_writev(q->ch, q->iov + from, i - from, err);
+		if (!ret)
+			ret = channel_write_pages(q->ch, q->iov[i].iov_base, q->iov[i].iov_len,
+						  err);
+		from = i + 1;
+	}
+	return ret ? ret : channel_writev(q->ch, q->iov + from, q->niov - from, err);
+}
+
 int send_queue_flush(struct send_queue *q, GError **err)
 {
 	int ret;
 
 	if (!q->niov)
 		return 0;
-	ret = channel_writev(q->ch, q->iov, q->niov, err);
+	ret = write_all(q, err);
 	if (ret)
 		return q->error = ret;
 	q->window_bytes += q->queued;

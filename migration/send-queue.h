@@ -2,7 +2,8 @@
  * migration/send-queue.h - what the sender puts on the wire, gathered into large vectored writes.
  *
  * Small pieces are copied, pages are referenced: a page is read by the kernel when the queue is
- * flushed. Flushes respect the bandwidth limit in windows of 100 ms.
+ * flushed, or as late as the receiver reads it. A write by then is one that tracking reports.
+ * Flushes respect the bandwidth limit in windows of 100 ms.
  */
 #ifndef MIGRATION_SEND_QUEUE_H
 #define MIGRATION_SEND_QUEUE_H
@@ -45,7 +46,7 @@ void send_queue_finish(struct send_queue *q);
 u8 *send_queue_reserve(struct send_queue *q, size_t n, GError **err);
 void send_queue_commit(struct send_queue *q, size_t n);
 
-/* send_queue_put() - copy bytes. send_queue_ref() - refer to bytes that stay until the flush. */
+/* send_queue_put() - copy bytes. send_queue_ref() - refer to bytes; as channel_write_pages(). */
 int send_queue_put(struct send_queue *q, const void *buf, size_t n, GError **err);
 int send_queue_ref(struct send_queue *q, const void *buf, size_t n, GError **err);
 

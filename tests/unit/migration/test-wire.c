@@ -2,6 +2,7 @@
 #include "pair.h"
 
 #include "migration/channel.h"
+#include "migration/convergence.h"
 #include "migration/pages.h"
 #include "migration/ram-load.h"
 #include "migration/settings.h"
@@ -12,6 +13,7 @@
 #include "util/socket.h"
 
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- xbzrle ---- */
@@ -334,6 +336,88 @@ static void test_runs(void)
 	fake_vm_destroy(v);
 }
 
+struct collector {
+	int fd;
+	GByteArray *got;
+};
+
+static gpointer collect(gpointer data)
+{
+	struct collector *c = data;
+	u8 buf[10000];
+	ssize_t n;
+
+	while ((n = read(c->fd, buf, sizeof(buf))) > 0)
+		g_byte_array_append(c->got, buf, n);
+	return NULL;
+}
+
+/* Pages by reference arrive whole and in order with what is copied, whatever carries them. */
+static void write_pages(int wfd, int rfd, bool is_socket)
+{
+	const size_t len = 5 * MiB + 12345;
+	struct collector c = { .fd = rfd, .got = g_byte_array_new() };
+	struct channel *ch = channel_create();
+	g_autofree u8 *pages = g_malloc(len);
+	GThread *t;
+
+	for (size_t i = 0; i < len; i++)
+		pages[i] = i * 37 >> 5;
+	if (is_socket)
+		channel_adopt_socket(ch, wfd);
+	else
+		ch->wfd = wfd;
+	t = g_thread_new("collect", collect, &c);
+	g_assert_cmpint(channel_write(ch, "head", 4, NULL), ==, 0);
+	g_assert_cmpint(channel_write_pages(ch, pages, len, NULL), ==, 0);
+	g_assert_cmpint(channel_write(ch, "tail", 4, NULL), ==, 0);
+	g_assert_cmpuint(ch->written, ==, len + 8);
+	g_assert_cmpint(ch->no_splice, ==, false);
+	g_assert_cmpint(ch->pipe[0] >= 0, ==, is_socket);
+	g_assert_cmpint(channel_close(ch, NULL), ==, 0);
+	g_thread_join(t);
+	g_assert_cmpuint(c.got->len, ==, len + 8);
+	g_assert_cmpmem(c.got->data, 4, "head", 4);
+	g_assert_cmpmem(c.got->data + 4, len, pages, len);
+	g_assert_cmpmem(c.got->data + 4 + len, 4, "tail", 4);
+	g_byte_array_unref(c.got);
+	channel_destroy(ch);
+	close(rfd);
+}
+
+static void test_write_pages(void)
+{
+	int ends[2];
+
+	g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), ==, 0);
+	write_pages(ends[0], ends[1], true);
+	g_assert_cmpint(pipe(ends), ==, 0);
+	write_pages(ends[1], ends[0], false);
+}
+
+/* A guest that could stop runs on while a pass leaves much less, but not for ever. */
+static void test_late_passes(void)
+{
+	struct ram_stats stats = { .dirty_pages = 20 * MiB >> DIRTY_PAGE_BITS };
+	struct settings s;
+	struct convergence c;
+
+	settings_init(&s);
+	s.params.avail_switchover_bandwidth = 100 * MiB;
+	convergence_init(&c, &s, 0);
+	g_assert_false(convergence_pass(&c, NULL, &s, &stats, 0));
+	g_assert_cmpuint(c.verdict, ==, VERDICT_CONVERGED);
+	g_assert_false(convergence_pass(&c, NULL, &s, &stats, 0));
+	g_assert_true(convergence_pass(&c, NULL, &s, &stats, 0));
+
+	convergence_init(&c, &s, 0);
+	stats.dirty_pages_rate = 60 * MiB >> DIRTY_PAGE_BITS;
+	g_assert_true(convergence_pass(&c, NULL, &s, &stats, 0));
+	stats.dirty_pages_rate = 0;
+	stats.dirty_pages = 100;
+	g_assert_true(convergence_pass(&c, NULL, &s, &stats, 0));
+}
+
 static void test_parameters(void)
 {
 	struct settings s;
@@ -417,6 +501,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/address/uri", test_addresses);
 	g_test_add_func("/address/channels", test_channels);
 	g_test_add_func("/ram/runs", test_runs);
+	g_test_add_func("/ram/late-passes", test_late_passes);
+	g_test_add_func("/channel/pages", test_write_pages);
 	g_test_add_func("/settings/parameters", test_parameters);
 	g_test_add_func("/settings/capabilities", test_capabilities);
 	g_test_add_func("/settings/globals", test_globals);
