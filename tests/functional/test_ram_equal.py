@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """After a migration both sides have the same RAM, whatever tracks the writes.
 
-$TIDEMARK_REPEAT is the number of migrations a mode: 2, in the slow stage 20, if it is not set.
+$TIDEMARK_REPEAT is the number of migrations a mode: 2, in the slow stage 5, if it is not set.
 """
 
 import os
@@ -34,8 +34,8 @@ class Comparison(FunctionalTest):
         a.wait_ready()
         a.wait_written(self.window_mib)
         b = self.machine('b', incoming=self.uri('b'), memory=memory, accel=accel, paused=True)
-        # cannot end yet: a third of the window a second
-        migration.set_parameters(a, max_bandwidth=self.window_mib * (1 << 20) // 3)
+        # cannot end yet: a tenth of the window a second
+        migration.set_parameters(a, max_bandwidth=self.window_mib * (1 << 20) // 10)
         time.sleep(random.uniform(0, 0.5))
         migration.start(a, self.uri('b'))
         time.sleep(1)
@@ -98,13 +98,13 @@ class Tcg(Comparison):
 
 
 class KvmOften(Kvm):
-    repeat = repeat(20)
+    repeat = repeat(5)
     timeout = 60 + 40 * repeat
     slow = True
 
 
 class TcgOften(Tcg):
-    repeat = repeat(20)
+    repeat = repeat(5)
     timeout = 60 + 40 * repeat
     slow = True
 
