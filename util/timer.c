@@ -4,13 +4,22 @@
 #include "util/lock.h"
 
 #include <assert.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NTYPES (CLOCK_TYPE_VIRTUAL + 1)
 
 static GMutex lock;          /* guards everything below */
 static GQueue armed[NTYPES]; /* of struct timer, by expiry */
 static GSource *source;
+static int alarm_fd; /* timerfd that wakes the main loop */
+
+/*
+ * The virtual clock. vCPUs read it often (a guest's counter), so readers take no lock: they read
+ * virtual_seq, the rest, and virtual_seq again until it was the same even number both times.
+ */
+static u32 virtual_seq;
 static bool virtual_running;
 static s64 virtual_stopped_at; /* virtual time while stopped */
 static s64 virtual_offset;     /* virtual = realtime + offset while running */
@@ -25,34 +34,52 @@ static s64 host_clock_ns(clockid_t id)
 	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
-static s64 virtual_ns_locked(void)
+#define VIRTUAL_GET(var)        __atomic_load_n(&(var), __ATOMIC_RELAXED)
+#define VIRTUAL_SET(var, value) __atomic_store_n(&(var), value, __ATOMIC_RELAXED)
+
+static s64 virtual_ns_once(void)
 {
-	if (virtual_source)
-		return virtual_source();
-	return virtual_running ? host_clock_ns(CLOCK_MONOTONIC) + virtual_offset
-			       : virtual_stopped_at;
+	s64 (*now)(void) = VIRTUAL_GET(virtual_source);
+
+	if (now)
+		return now();
+	return VIRTUAL_GET(virtual_running)
+		       ? host_clock_ns(CLOCK_MONOTONIC) + VIRTUAL_GET(virtual_offset)
+		       : VIRTUAL_GET(virtual_stopped_at);
 }
 
-static s64 clock_ns_locked(enum clock_type type)
+static s64 virtual_ns(void)
 {
-	switch (type) {
-	case CLOCK_TYPE_REALTIME: return host_clock_ns(CLOCK_MONOTONIC);
-	case CLOCK_TYPE_HOST: return host_clock_ns(CLOCK_REALTIME);
-	case CLOCK_TYPE_VIRTUAL: return virtual_ns_locked();
+	for (;;) {
+		u32 seq = __atomic_load_n(&virtual_seq, __ATOMIC_ACQUIRE);
+		s64 ns = virtual_ns_once();
+
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(seq & 1) && seq == __atomic_load_n(&virtual_seq, __ATOMIC_RELAXED))
+			return ns;
 	}
-	g_assert_not_reached();
+}
+
+/* Brackets of a change to the virtual clock; the lock is held. */
+static void virtual_change_begin(void)
+{
+	__atomic_store_n(&virtual_seq, virtual_seq + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void virtual_change_end(void)
+{
+	__atomic_store_n(&virtual_seq, virtual_seq + 1, __ATOMIC_RELEASE);
 }
 
 s64 clock_ns(enum clock_type type)
 {
-	s64 ns;
-
-	if (type != CLOCK_TYPE_VIRTUAL)
-		return clock_ns_locked(type);
-	g_mutex_lock(&lock);
-	ns = virtual_ns_locked();
-	g_mutex_unlock(&lock);
-	return ns;
+	switch (type) {
+	case CLOCK_TYPE_REALTIME: return host_clock_ns(CLOCK_MONOTONIC);
+	case CLOCK_TYPE_HOST: return host_clock_ns(CLOCK_REALTIME);
+	case CLOCK_TYPE_VIRTUAL: return virtual_ns();
+	}
+	g_assert_not_reached();
 }
 
 /* The virtual clock's timers fire by themselves only while host time drives it. */
@@ -70,7 +97,7 @@ static s64 next_wait_locked(void)
 		struct timer *t = armed[type].head ? armed[type].head->data : NULL;
 
 		if (t && self_driven(type)) {
-			s64 left = MAX(t->expiry_ns - clock_ns_locked(type), 0);
+			s64 left = MAX(t->expiry_ns - clock_ns(type), 0);
 
 			wait = wait < 0 ? left : MIN(wait, left);
 		}
@@ -78,13 +105,20 @@ static s64 next_wait_locked(void)
 	return wait;
 }
 
+/* A timerfd keeps microseconds that the main loop's own timeout rounds up to milliseconds, and
+ * arming it does not wake the main thread. */
 static void rearm_locked(void)
 {
 	s64 wait = next_wait_locked();
+	struct itimerspec when = { 0 }; /* all zero disarms */
 
-	/* GSource counts in microseconds: round up, or it would wake just too early and spin. */
-	g_source_set_ready_time(
-		source, wait < 0 ? -1 : g_get_monotonic_time() + DIV_ROUND_UP(wait, NS_PER_US));
+	if (wait >= 0) {
+		wait = MAX(wait, 1);
+		when.it_value.tv_sec = wait / NS_PER_S;
+		when.it_value.tv_nsec = wait % NS_PER_S;
+	}
+	if (timerfd_settime(alarm_fd, 0, &when, NULL))
+		g_error("timerfd_settime: %s", g_strerror(errno));
 }
 
 /* Fires what is due on one clock. The callbacks run without the lock: they arm timers. */
@@ -94,7 +128,7 @@ static void run_due(enum clock_type type)
 	while (armed[type].head) {
 		struct timer *t = armed[type].head->data;
 
-		if (t->expiry_ns > clock_ns_locked(type))
+		if (t->expiry_ns > clock_ns(type))
 			break;
 		g_queue_unlink(&armed[type], &t->link);
 		t->expiry_ns = -1;
@@ -107,6 +141,10 @@ static void run_due(enum clock_type type)
 
 static gboolean source_dispatch(GSource *s, GSourceFunc fn, gpointer data)
 {
+	u64 expirations;
+
+	if (read(alarm_fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+		g_error("timerfd: %s", g_strerror(errno));
 	for (int type = 0; type < NTYPES; type++)
 		if (self_driven(type))
 			run_due(type);
@@ -120,8 +158,12 @@ static void source_create_locked(void)
 {
 	static GSourceFuncs funcs = { .dispatch = source_dispatch };
 
+	alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (alarm_fd < 0)
+		g_error("timerfd_create: %s", g_strerror(errno));
 	source = g_source_new(&funcs, sizeof(GSource));
 	g_source_set_name(source, "timers");
+	g_source_add_unix_fd(source, alarm_fd, G_IO_IN);
 	g_source_attach(source, NULL);
 }
 
@@ -174,13 +216,18 @@ bool timer_pending(const struct timer *t)
 void clock_virtual_run(bool run)
 {
 	g_mutex_lock(&lock);
-	if (run != virtual_running && !virtual_source) {
-		if (run)
-			virtual_offset = virtual_stopped_at - host_clock_ns(CLOCK_MONOTONIC);
-		else
-			virtual_stopped_at = virtual_ns_locked();
+	if (run != virtual_running) {
+		s64 now = virtual_ns();
+
+		virtual_change_begin();
+		if (run && !virtual_source)
+			VIRTUAL_SET(virtual_offset,
+				    virtual_stopped_at - host_clock_ns(CLOCK_MONOTONIC));
+		else if (!virtual_source)
+			VIRTUAL_SET(virtual_stopped_at, now);
+		VIRTUAL_SET(virtual_running, run);
+		virtual_change_end();
 	}
-	virtual_running = run;
 	if (source)
 		rearm_locked();
 	g_mutex_unlock(&lock);
@@ -190,7 +237,9 @@ void clock_virtual_set_ns(s64 ns)
 {
 	g_mutex_lock(&lock);
 	assert(!virtual_running);
-	virtual_stopped_at = ns;
+	virtual_change_begin();
+	VIRTUAL_SET(virtual_stopped_at, ns);
+	virtual_change_end();
 	if (virtual_source && virtual_source_set)
 		virtual_source_set(ns);
 	g_mutex_unlock(&lock);
@@ -199,8 +248,10 @@ void clock_virtual_set_ns(s64 ns)
 void clock_virtual_set_source(s64 (*now)(void), void (*set)(s64 ns))
 {
 	g_mutex_lock(&lock);
-	virtual_source = now;
+	virtual_change_begin();
+	VIRTUAL_SET(virtual_source, now);
 	virtual_source_set = set;
+	virtual_change_end();
 	g_mutex_unlock(&lock);
 }
 

@@ -17,7 +17,7 @@ enum clock_type {
  *
  * Return: nanoseconds since the clock's origin (REALTIME: boot; HOST: 1970-01-01 UTC; VIRTUAL:
  * machine creation, less the time the VM was stopped).
- * Context: any thread, no locks.
+ * Context: any thread, no locks; takes none itself and makes no system call.
  */
 s64 clock_ns(enum clock_type type);
 
@@ -79,9 +79,10 @@ void timer_init(struct timer *t, enum clock_type type, timer_fn *fn, void *opaqu
 void timer_mod(struct timer *t, s64 expiry_ns);
 
 /*
- * timer_del() - disarm; harmless if not armed. On return the callback does not start any more.
+ * timer_del() - disarm; harmless if not armed. On return the callback does not start any more, if
+ * the caller holds the machine lock; without it, it may be about to start once.
  *
- * Context: any thread that holds the machine lock.
+ * Context: any thread.
  */
 void timer_del(struct timer *t);
 
