@@ -5,6 +5,7 @@
 #include "target/arm/cpu-features.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
+#include "target/arm/timer.h"
 #include "target/arm/sysreg.h"
 
 #define MIDR_MAX       0x000f0510u /* implementer 0 (software), architecture by ID registers */
@@ -120,6 +121,8 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	cpu->excp = (struct arm_exception){ 0 };
 	cpu->waiting = ARM_WAIT_NONE;
 	fill_id_registers(cpu);
+	if (cpu->timers)
+		arm_timers_reset(cpu);
 	if (cpu->mmu)
 		arm_mmu_flush(cpu);
 	tcg_set_pc(&cpu->tcg, entry);

@@ -195,19 +195,40 @@ void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
 	arm_undefined(cpu);
 }
 
-static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, bool write)
+/* ISS of a trapped MRS or MSR (D24.2.40, exception from MSR, MRS, or System instruction). */
+static u32 sysreg_syndrome(unsigned key, unsigned rt, bool write)
+{
+	unsigned op0 = key >> 14, op1 = key >> 11 & 7, crn = key >> 7 & 15, crm = key >> 3 & 15;
+
+	return op0 << 20 | (key & 7) << 17 | op1 << 14 | crn << 10 | rt << 5 | crm << 1 | !write;
+}
+
+static _Noreturn void sysreg_trap(struct arm_cpu *cpu, unsigned el, u32 iss)
+{
+	if (el == SYSREG_UNDEF)
+		arm_undefined(cpu);
+	cpu->excp.target_el = el;
+	arm_raise(cpu, EC_SYSREG, iss, 0);
+}
+
+static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, unsigned rt,
+					    bool write)
 {
 	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
+	unsigned el;
 
 	if (!reg || cpu_el(cpu) < (write ? reg->write_el : reg->read_el))
 		arm_undefined(cpu);
+	el = reg->trap ? reg->trap(cpu, reg, write) : 0;
+	if (el)
+		sysreg_trap(cpu, el, sysreg_syndrome(key, rt, write));
 	return reg;
 }
 
 void exec_MRS(struct arm_cpu *cpu, const struct a64_MRS *i)
 {
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
-	const struct arm_sysreg *reg = find_access(cpu, key, false);
+	const struct arm_sysreg *reg = find_access(cpu, key, i->rt, false);
 
 	cpu_set_x(cpu, i->rt,
 		  reg->read ? reg->read(cpu, reg) : *(u64 *)((char *)cpu + reg->offset));
@@ -216,7 +237,7 @@ void exec_MRS(struct arm_cpu *cpu, const struct a64_MRS *i)
 void exec_MSR(struct arm_cpu *cpu, const struct a64_MSR *i)
 {
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
-	const struct arm_sysreg *reg = find_access(cpu, key, true);
+	const struct arm_sysreg *reg = find_access(cpu, key, i->rt, true);
 	u64 val = cpu_x(cpu, i->rt);
 
 	if (reg->write)

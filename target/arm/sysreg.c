@@ -245,7 +245,6 @@ static const struct arm_sysreg builtin[] = {
 	PLAIN(3, 4, 13, 0, 2, 2, "TPIDR_EL2", tpidr_el[2]),
 	PLAIN(3, 0, 13, 0, 1, 1, "CONTEXTIDR_EL1", contextidr_el[1]),
 	PLAIN(3, 4, 13, 0, 1, 2, "CONTEXTIDR_EL2", contextidr_el[2]),
-	PLAIN(3, 0, 14, 1, 0, 1, "CNTKCTL_EL1", cntkctl_el1),
 	PLAIN(3, 4, 0, 0, 0, 2, "VPIDR_EL2", vpidr_el2),
 	PLAIN(3, 4, 0, 0, 5, 2, "VMPIDR_EL2", vmpidr_el2),
 

@@ -10,7 +10,8 @@
 #define SYSREG(op0, op1, crn, crm, op2)                                                            \
 	((op0) << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
 
-#define SYSREG_NONE 4 /* no exception level may do it */
+#define SYSREG_NONE  4 /* no exception level may do it */
+#define SYSREG_UNDEF 8 /* of a trap function: the access is UNDEFINED */
 
 struct arm_sysreg {
 	u16 key;              /* SYSREG() */
@@ -20,6 +21,9 @@ struct arm_sysreg {
 	u64 (*read)(struct arm_cpu *cpu, const struct arm_sysreg *reg); /* NULL: the field */
 	void (*write)(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val);
 	void *opaque; /* for the functions: a timer, a GIC interface, ... */
+	/* Whether an access that the levels above allow is trapped all the same: the exception
+	 * level that gets it (EC 0x18), SYSREG_UNDEF, or 0. NULL: never. */
+	unsigned (*trap)(struct arm_cpu *cpu, const struct arm_sysreg *reg, bool write);
 };
 
 /*

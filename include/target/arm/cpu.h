@@ -56,6 +56,21 @@ enum arm_pac_key { PAC_IA, PAC_IB, PAC_DA, PAC_DB, PAC_GA, PAC_KEYS };
 /* Who answers PSCI calls: the machine, by trapping this instruction. */
 enum arm_conduit { ARM_CONDUIT_NONE, ARM_CONDUIT_HVC, ARM_CONDUIT_SMC };
 
+/* Generic timers (D12.2), in the order in which their outputs are numbered. */
+enum arm_timer {
+	ARM_TIMER_PHYS,     /* CNTP: EL1 physical */
+	ARM_TIMER_VIRT,     /* CNTV: EL1 virtual */
+	ARM_TIMER_HYP,      /* CNTHP: EL2 physical */
+	ARM_TIMER_SEC,      /* CNTPS: secure EL1 physical */
+	ARM_TIMER_HYP_VIRT, /* CNTHV: EL2 virtual */
+	ARM_TIMERS
+};
+
+struct arm_timer_regs {
+	u64 ctl; /* ENABLE and IMASK; ISTATUS is computed */
+	u64 cval;
+};
+
 enum arm_wait { ARM_WAIT_NONE, ARM_WAIT_INTERRUPT, ARM_WAIT_EVENT };
 
 /* A synchronous exception that an instruction raised and ops->service has to take. */
@@ -80,6 +95,8 @@ struct arm_cpu {
 	u64 hcr_el2, scr_el3, cpacr_el1, cptr_el2, mdcr_el2, vttbr_el2, vtcr_el2;
 	u64 contextidr_el[4], par_el1, cntkctl_el1, mdscr_el1, hpfar_el2;
 	u64 vmpidr_el2, vpidr_el2;
+	struct arm_timer_regs timer[ARM_TIMERS]; /* after a change: arm_timers_update() */
+	u64 cntvoff_el2, cntpoff_el2, cnthctl_el2, cntfrq_el0;
 	u64 midr, mpidr;
 	u64 pac_key[PAC_KEYS][2]; /* low, high half */
 	u32 irq_lines;            /* bits of enum arm_irq_line; atomic */
@@ -92,6 +109,7 @@ struct arm_cpu {
 	void (*state_changed)(struct arm_cpu *cpu);
 	struct arm_exception excp;
 	struct tcg_mmu *mmu_saved; /* tcg.mmu while such an access runs, else NULL */
+	struct arm_timers *timers; /* NULL without arm_timers_create() */
 	struct arm_mmu *mmu;       /* translation contexts, NULL without arm_mmu_create() */
 	u64 id[8][8];              /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
 };
