@@ -9,10 +9,13 @@
 #include "hw/device.h"
 
 extern const struct device_type *const hw_acpi_devices[];
+extern const struct device_type *const hw_char_arm_devices[];
 extern const struct device_type *const hw_char_isa_devices[];
+extern const struct device_type *const hw_gpio_devices[];
 extern const struct device_type *const hw_misc_devices[];
 extern const struct device_type *const hw_misc_isa_devices[];
 extern const struct device_type *const hw_nvram_devices[];
+extern const struct device_type *const hw_rtc_arm_devices[];
 extern const struct device_type *const hw_rtc_isa_devices[];
 extern const struct device_type *const hw_virtio_devices[]; /* and those of the family elsewhere */
 

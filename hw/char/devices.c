@@ -6,3 +6,8 @@ const struct device_type *const hw_char_isa_devices[] = {
 	&isa_serial_type,
 	NULL,
 };
+
+const struct device_type *const hw_char_arm_devices[] = {
+	&pl011_type,
+	NULL,
+};

@@ -7,5 +7,6 @@
 #include "hw/device.h"
 
 extern const struct device_type isa_serial_type;
+extern const struct device_type pl011_type;
 
 #endif

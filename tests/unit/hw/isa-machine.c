@@ -52,13 +52,11 @@ static const struct machine_type isa_type = {
 /* The devices under test, without machines and what these pull in. */
 static const struct machine_type *const machines[] = { &isa_type, NULL };
 static const struct device_type *const *const tables[] = {
-	hw_acpi_devices,
-	hw_char_isa_devices,
-	hw_misc_devices,
-	hw_misc_isa_devices,
-	hw_nvram_devices,
-	hw_rtc_isa_devices,
-	NULL,
+	hw_acpi_devices,     hw_char_arm_devices,
+	hw_char_isa_devices, hw_gpio_devices,
+	hw_misc_devices,     hw_misc_isa_devices,
+	hw_nvram_devices,    hw_rtc_arm_devices,
+	hw_rtc_isa_devices,  NULL,
 };
 const struct hw_target isa_target = { "isa", "isa-cpu", NULL, machines, tables };
 
