@@ -94,6 +94,8 @@ static void fill_id_registers(struct arm_cpu *cpu)
 	}
 	if (cpu->has_el2)
 		cpu->id[4][0] |= 1u << 8;
+	if (cpu->icc)
+		cpu->id[4][0] |= 1u << 24;
 	if (cpu->has_el3)
 		cpu->id[4][0] |= 1u << 12;
 	if (!cpu_has(cpu, ARM_FEAT_AES)) /* the value for PMULL includes AES */
@@ -123,6 +125,8 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	fill_id_registers(cpu);
 	if (cpu->timers)
 		arm_timers_reset(cpu);
+	if (cpu->icc_reset)
+		cpu->icc_reset(cpu);
 	if (cpu->mmu)
 		arm_mmu_flush(cpu);
 	tcg_set_pc(&cpu->tcg, entry);

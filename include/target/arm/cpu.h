@@ -109,6 +109,10 @@ struct arm_cpu {
 	void (*state_changed)(struct arm_cpu *cpu);
 	struct arm_exception excp;
 	struct tcg_mmu *mmu_saved; /* tcg.mmu while such an access runs, else NULL */
+	/* CPU interface of a GICv3, reached by system registers, and its reset with the CPU; NULL
+	 * without one. ID_AA64PFR0_EL1.GIC tells the guest. */
+	struct gicv3_cpu *icc;
+	void (*icc_reset)(struct arm_cpu *cpu);
 	struct arm_timers *timers; /* NULL without arm_timers_create() */
 	struct arm_mmu *mmu;       /* translation contexts, NULL without arm_mmu_create() */
 	u64 id[8][8];              /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */

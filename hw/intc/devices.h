@@ -1,0 +1,11 @@
+/*
+ * hw/intc/devices.h - the device types of this folder.
+ */
+#ifndef HW_INTC_DEVICES_H
+#define HW_INTC_DEVICES_H
+
+#include "hw/device.h"
+
+extern const struct device_type arm_gicv3_type;
+
+#endif

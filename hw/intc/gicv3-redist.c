@@ -1,0 +1,161 @@
+/* hw/intc/gicv3-redist.c - the redistributors' registers (Arm IHI 0069H, 12.11). */
+#include "hw/intc/gicv3-priv.h"
+
+#include "util/log.h"
+
+/* Offsets in the two frames, the second one (SGIs and PPIs) from 0x10000 on. */
+enum {
+	GICR_CTLR = 0x0000,
+	GICR_IIDR = 0x0004,
+	GICR_TYPER = 0x0008,
+	GICR_WAKER = 0x0014,
+	GICR_IGROUPR0 = 0x10080,
+	GICR_ISENABLER0 = 0x10100,
+	GICR_ICENABLER0 = 0x10180,
+	GICR_ISPENDR0 = 0x10200,
+	GICR_ICPENDR0 = 0x10280,
+	GICR_ISACTIVER0 = 0x10300,
+	GICR_ICACTIVER0 = 0x10380,
+	GICR_IPRIORITYR = 0x10400,
+	GICR_IPRIORITYR_END = 0x10420,
+	GICR_ICFGR0 = 0x10c00,
+	GICR_ICFGR1 = 0x10c04,
+};
+
+#define TYPER_COMMON_LPI (1u << 24) /* LPI tables are shared by CPUs of one affinity 3 */
+#define TYPER_LAST       (1u << 4)
+#define WAKER_SLEEP      (1u << 1) /* ProcessorSleep */
+#define WAKER_ASLEEP     (1u << 2) /* ChildrenAsleep */
+
+static u64 typer(const struct gicv3_cpu *c)
+{
+	u32 affinity = (c->affinity >> 8 & 0xff000000) | (c->affinity & 0xffffff);
+
+	return (u64)affinity << 32 | TYPER_COMMON_LPI | c->index << 8 | (c->last ? TYPER_LAST : 0);
+}
+
+static u32 read_ppi_config(const struct gicv3_cpu *c)
+{
+	u32 val = 0;
+
+	for (unsigned n = 16; n < 32; n++)
+		val |= (c->edge_trigger >> n & 1) << (2 * (n - 16) + 1);
+	return val;
+}
+
+/* SGIs are edge-triggered for ever. */
+static void write_ppi_config(struct gicv3_cpu *c, u32 val)
+{
+	c->edge_trigger = 0xffff;
+	for (unsigned n = 16; n < 32; n++)
+		c->edge_trigger |= (val >> (2 * (n - 16) + 1) & 1) << n;
+}
+
+static u32 read_priorities(const struct gicv3_cpu *c, u64 offset, unsigned size)
+{
+	u32 val = 0;
+
+	for (unsigned i = 0; i < size; i++)
+		val |= (u32)c->gicr_ipriorityr[offset + i - GICR_IPRIORITYR] << 8 * i;
+	return val;
+}
+
+static void write_priorities(struct gicv3_cpu *c, u64 offset, u32 val, unsigned size)
+{
+	for (unsigned i = 0; i < size; i++)
+		c->gicr_ipriorityr[offset + i - GICR_IPRIORITYR] = val >> 8 * i & GIC_PRIO_MASK;
+}
+
+static u32 read32(const struct gicv3_cpu *c, u64 offset)
+{
+	switch (offset) {
+	case GICR_CTLR: return c->gicr_ctlr;
+	case GICR_IIDR: return GICV3_IIDR;
+	case GICR_TYPER: return typer(c);
+	case GICR_TYPER + 4: return typer(c) >> 32;
+	case GICR_WAKER: return c->gicr_waker;
+	case GICR_IGROUPR0: return c->gicr_igroupr0;
+	case GICR_ISENABLER0:
+	case GICR_ICENABLER0: return c->gicr_ienabler0;
+	case GICR_ISPENDR0:
+	case GICR_ICPENDR0: return gic_pending_internal(c);
+	case GICR_ISACTIVER0:
+	case GICR_ICACTIVER0: return c->gicr_iactiver0;
+	case GICR_IPRIORITYR ... GICR_IPRIORITYR_END - 1: return read_priorities(c, offset, 4);
+	case GICR_ICFGR0: return 0xaaaaaaaa;
+	case GICR_ICFGR1: return read_ppi_config(c);
+	default: return gicv3_id_register(offset & 0xffff);
+	}
+}
+
+/* Waking and falling asleep take no time; interrupts are delivered all the same, since guests
+ * exist that never wake their redistributors. */
+static void write_waker(struct gicv3_cpu *c, u32 val)
+{
+	c->gicr_waker = val & WAKER_SLEEP ? WAKER_SLEEP | WAKER_ASLEEP : 0;
+}
+
+static void write32(struct gicv3_cpu *c, u64 offset, u32 val)
+{
+	switch (offset) {
+	case GICR_WAKER: write_waker(c, val); break;
+	case GICR_IGROUPR0: c->gicr_igroupr0 = val; break;
+	case GICR_ISENABLER0: c->gicr_ienabler0 |= val; break;
+	case GICR_ICENABLER0: c->gicr_ienabler0 &= ~val; break;
+	case GICR_ISPENDR0: c->gicr_ipendr0 |= val; break;
+	case GICR_ICPENDR0: c->gicr_ipendr0 &= ~val; break;
+	case GICR_ISACTIVER0: c->gicr_iactiver0 |= val; break;
+	case GICR_ICACTIVER0: c->gicr_iactiver0 &= ~val; break;
+	case GICR_IPRIORITYR ... GICR_IPRIORITYR_END - 1:
+		write_priorities(c, offset, val, 4);
+		break;
+	case GICR_ICFGR1: write_ppi_config(c, val); break;
+	default: break;
+	}
+}
+
+static bool is_wide(u64 offset)
+{
+	return offset == GICR_TYPER;
+}
+
+static bool size_is_valid(u64 offset, unsigned size)
+{
+	return size == 4 || (size == 8 && is_wide(offset)) ||
+	       (size == 1 && offset >= GICR_IPRIORITYR && offset < GICR_IPRIORITYR_END);
+}
+
+static u64 redist_read(void *opaque, u64 offset, unsigned size)
+{
+	struct gicv3_cpu *c = opaque;
+	u64 val = 0;
+
+	g_mutex_lock(&c->gic->lock);
+	if (!size_is_valid(offset, size))
+		log_guest("GICR %u: read of %u bytes at 0x%" PRIx64 "\n", c->index, size, offset);
+	else if (size == 1)
+		val = read_priorities(c, offset, 1);
+	else if (size == 8)
+		val = typer(c);
+	else
+		val = read32(c, offset);
+	g_mutex_unlock(&c->gic->lock);
+	return val;
+}
+
+static void redist_write(void *opaque, u64 offset, u64 val, unsigned size)
+{
+	struct gicv3_cpu *c = opaque;
+
+	g_mutex_lock(&c->gic->lock);
+	if (!size_is_valid(offset, size))
+		log_guest("GICR %u: write of %u bytes at 0x%" PRIx64 "\n", c->index, size, offset);
+	else if (size == 1)
+		write_priorities(c, offset, val, 1);
+	else if (size == 4)
+		write32(c, offset, val);
+	gic_update(c);
+	g_mutex_unlock(&c->gic->lock);
+}
+
+const struct mmio_ops gicv3_redist_ops = { .read = redist_read, .write = redist_write };
