@@ -184,8 +184,7 @@ bool vcpu_wait_runnable(struct vcpu *cpu)
 {
 	struct vm *vm = cpu->vm;
 
-	if (likely(!__atomic_load_n(&cpu->stop_requested, __ATOMIC_SEQ_CST) &&
-		   !__atomic_load_n(&cpu->throttle_until_us, __ATOMIC_RELAXED)))
+	if (likely(!vcpu_must_park(cpu)))
 		return true;
 	g_mutex_lock(&vm->cpu_lock);
 	while (!cpu->unplugged) {

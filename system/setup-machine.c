@@ -272,7 +272,12 @@ static int accel_try(struct emulator *e, JsonObject *opts, JsonObject *machine, 
 	int ret = -ENODEV;
 
 	if (!ops) {
-		error_set(err, "invalid accelerator %s", name ? name : "");
+		g_autoptr(GString) known = g_string_new(NULL);
+
+		for (const struct accel_ops *const *a = target_desc.accels; *a; a++)
+			g_string_append_printf(known, "%s%s", known->len ? ", " : "", (*a)->name);
+		error_set(err, "invalid accelerator %s: qemu-system-%s has %s", name ? name : "",
+			  target_desc.hw->name, known->str);
 		return -ENODEV;
 	}
 	props = json_object_new();

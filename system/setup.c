@@ -217,7 +217,12 @@ int emulator_setup(struct emulator *e, GError **err)
 	ret = setup_backends(e, err);
 	if (ret)
 		return ret;
-	if (setup_machine(e, err) || setup_machine_devices(e, err) || setup_migration(e, err))
+	if (setup_machine(e, err))
+		return -EINVAL;
+	ret = setup_machine_devices(e, err);
+	if (ret)
+		return ret;
+	if (setup_migration(e, err))
 		return -EINVAL;
 	if (e->cfg->qtest) {
 		e->qtest = qtest_create(e->machine, e->cfg->qtest, e->cfg->qtest_log, err);

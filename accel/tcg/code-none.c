@@ -12,6 +12,15 @@ void tcg_code_written(u64 phys, unsigned size)
 {
 }
 
+void tcg_invalidate_host(const void *host, u64 size)
+{
+}
+
+int tcg_set_code_size(u64 size)
+{
+	return 0;
+}
+
 bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
 {
 	cpu->use_jit = false;

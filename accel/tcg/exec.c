@@ -2,9 +2,33 @@
 #include "accel/tcg/cpu.h"
 #include "accel/tcg/region.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 _Noreturn void tcg_raise(struct tcg_cpu *cpu)
 {
 	_longjmp(cpu->unwind, 1);
+}
+
+/*
+ * Kick and sleep are a futex on exit_request. Whoever kicks stores the request and then looks
+ * whether the CPU sleeps; who sleeps says so and then looks for the request: one of them sees the
+ * other.
+ */
+void tcg_cpu_kick(struct tcg_cpu *cpu)
+{
+	__atomic_store_n(&cpu->exit_request, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&cpu->sleeping, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &cpu->exit_request, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void tcg_cpu_sleep(struct tcg_cpu *cpu)
+{
+	__atomic_store_n(&cpu->sleeping, 1, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&cpu->exit_request, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &cpu->exit_request, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	__atomic_store_n(&cpu->sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
 static bool exit_requested(struct tcg_cpu *cpu)

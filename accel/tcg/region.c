@@ -12,13 +12,17 @@
 #include "accel/tcg/region.h"
 #include "accel/tcg/work.h"
 
-#define CODE_SIZE    (64 * MiB)
+#define CODE_DEFAULT (64 * MiB)
 #define CODE_RESERVE (128 * KiB) /* more than any one region needs */
+#define CODE_MIN     MiB
+#define CODE_MAX     (1024 * MiB) /* jumps reach 2 GiB */
 #define FILTER_BITS  16
 
 /* Regions that start in one physical page. */
 struct code_page {
 	u64 phys;
+	const u8 *host;
+	struct code_page *host_next; /* another one with the same host page */
 	struct tcg_region *regions;
 	u64 lines; /* bit n: bytes 64n to 64n + 63 have been translated */
 };
@@ -34,10 +38,13 @@ static int flush_wanted; /* vCPUs must stay out of translated code */
 static u32 flush_gen;
 static struct tcg_cpu *all_cpus;
 static u8 *code_rw, *code_next;
-static s64 code_rx;       /* executable - writable address */
-static GHashTable *pages; /* phys -> struct code_page */
+static u64 code_size = CODE_DEFAULT;
+static s64 code_rx;            /* executable - writable address */
+static GHashTable *pages;      /* phys -> struct code_page */
+static GHashTable *host_pages; /* host -> the first struct code_page there */
 static GPtrArray *all_regions;
-static u16 filter[1u << FILTER_BITS]; /* number of code pages by hash, read without the lock */
+/* Numbers of code pages by hash of their addresses, read without the lock. */
+static u16 filter[1u << FILTER_BITS], host_filter[1u << FILTER_BITS];
 static u32 code_gen;
 static struct tcg_stats stats;
 
@@ -51,6 +58,11 @@ bool tcg_code_in_page(u64 phys)
 	return __atomic_load_n(&filter[filter_index(phys)], __ATOMIC_RELAXED);
 }
 
+static u16 *host_filter_at(const void *host)
+{
+	return &host_filter[filter_index((uintptr_t)host)];
+}
+
 static guint page_hash(gconstpointer key)
 {
 	return (*(const u64 *)key >> TCG_PAGE_BITS) * 0x9e3779b9u;
@@ -62,13 +74,13 @@ static bool code_map(void)
 	int fd = memfd_create("tcg-code", MFD_CLOEXEC);
 	u8 *rx;
 
-	if (fd < 0 || ftruncate(fd, CODE_SIZE)) {
+	if (fd < 0 || ftruncate(fd, code_size)) {
 		if (fd >= 0)
 			close(fd);
 		return false;
 	}
-	code_rw = mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	rx = mmap(NULL, CODE_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	code_rw = mmap(NULL, code_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	rx = mmap(NULL, code_size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 	close(fd);
 	if (code_rw == MAP_FAILED || rx == MAP_FAILED)
 		return false;
@@ -94,8 +106,22 @@ static bool init_locked(void)
 	host_make_entry(&t);
 	code_first = code_next = t.p;
 	pages = g_hash_table_new_full(page_hash, g_int64_equal, NULL, g_free);
+	host_pages = g_hash_table_new(NULL, NULL);
 	all_regions = g_ptr_array_new();
 	return true;
+}
+
+int tcg_set_code_size(u64 size)
+{
+	int ret = size < CODE_MIN || size > CODE_MAX ? -ERANGE : 0;
+
+	g_mutex_lock(&lock);
+	if (!ret && code_rw)
+		ret = -EBUSY;
+	if (!ret)
+		code_size = ROUND_UP(size, (u64)MiB);
+	g_mutex_unlock(&lock);
+	return ret;
 }
 
 bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
@@ -196,16 +222,32 @@ static bool overlaps(const struct tcg_region *r, u64 phys, unsigned size)
 	return phys < r->phys + 4 * r->ninsns && r->phys < phys + size;
 }
 
-void tcg_code_written(u64 phys, unsigned size)
+static void page_remove_locked(struct code_page *page)
+{
+	struct code_page *first = g_hash_table_lookup(host_pages, page->host);
+
+	if (first != page) {
+		while (first->host_next != page)
+			first = first->host_next;
+		first->host_next = page->host_next;
+	} else if (page->host_next) {
+		g_hash_table_insert(host_pages, (void *)page->host, page->host_next);
+	} else {
+		g_hash_table_remove(host_pages, page->host);
+	}
+	__atomic_fetch_sub(host_filter_at(page->host), 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&filter[filter_index(page->phys)], 1, __ATOMIC_RELAXED);
+	g_hash_table_remove(pages, &page->phys);
+}
+
+/* Discard what was translated from @size bytes at @phys, which lie in @page; NULL: nothing. */
+static void page_written_locked(struct code_page *page, u64 phys, unsigned size)
 {
 	u64 base = phys & TCG_PAGE_MASK;
 	unsigned first = (phys & ~TCG_PAGE_MASK) / 64, last = (phys + size - 1 - base) / 64;
 	u64 hit = (~(u64)0 << first) & (~(u64)0 >> (63 - last));
 	struct tcg_region **p;
-	struct code_page *page;
 
-	g_mutex_lock(&lock);
-	page = pages ? g_hash_table_lookup(pages, &base) : NULL;
 	if (page && page->lines & hit) {
 		for (p = &page->regions; *p;) {
 			struct tcg_region *r = *p;
@@ -218,11 +260,49 @@ void tcg_code_written(u64 phys, unsigned size)
 			}
 		}
 	}
-	if (page && !page->regions) {
-		__atomic_fetch_sub(&filter[filter_index(base)], 1, __ATOMIC_RELAXED);
-		g_hash_table_remove(pages, &base);
+	if (page && !page->regions)
+		page_remove_locked(page);
+}
+
+void tcg_code_written(u64 phys, unsigned size)
+{
+	u64 base = phys & TCG_PAGE_MASK;
+
+	g_mutex_lock(&lock);
+	page_written_locked(pages ? g_hash_table_lookup(pages, &base) : NULL, phys, size);
+	g_mutex_unlock(&lock);
+}
+
+/* The same memory may appear at several guest addresses. */
+static void host_page_written(const u8 *base, unsigned off, unsigned size)
+{
+	struct code_page *next;
+
+	g_mutex_lock(&lock);
+	for (struct code_page *p = g_hash_table_lookup(host_pages, base); p; p = next) {
+		next = p->host_next;
+		page_written_locked(p, p->phys + off, size);
 	}
 	g_mutex_unlock(&lock);
+}
+
+void tcg_invalidate_host(const void *host, u64 size)
+{
+	uintptr_t at = (uintptr_t)host;
+
+	/* The write comes before the look at the filter, as page_add_locked() comes before its
+	 * page is translated. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while (size) {
+		unsigned off = at & ~TCG_PAGE_MASK;
+		const u8 *base = (const u8 *)(at - off);
+		u64 chunk = MIN(size, TCG_PAGE_SIZE - off);
+
+		if (__atomic_load_n(host_filter_at(base), __ATOMIC_RELAXED))
+			host_page_written(base, off, chunk);
+		at += chunk;
+		size -= chunk;
+	}
 }
 
 static bool others_in_code(const struct tcg_cpu *self)
@@ -256,7 +336,9 @@ static void flush_all_locked(struct tcg_cpu *self)
 	}
 	g_ptr_array_set_size(all_regions, 0);
 	g_hash_table_remove_all(pages);
+	g_hash_table_remove_all(host_pages);
 	memset(filter, 0, sizeof(filter));
+	memset(host_filter, 0, sizeof(host_filter));
 	code_next = code_first;
 	flush_gen++;
 	stats.flushes++;
@@ -268,13 +350,17 @@ static void flush_all_locked(struct tcg_cpu *self)
 /* ---- translating and finding ---- */
 
 /* A page gets its first translation: stores to it must be noticed from now on. */
-static struct code_page *page_add_locked(struct tcg_cpu *cpu, u64 phys)
+static struct code_page *page_add_locked(struct tcg_cpu *cpu, const struct tcg_page *guest)
 {
 	struct code_page *page = g_new0(struct code_page, 1);
 
-	page->phys = phys;
+	page->phys = guest->phys;
+	page->host = guest->host;
+	page->host_next = g_hash_table_lookup(host_pages, page->host);
 	g_hash_table_insert(pages, &page->phys, page);
-	__atomic_fetch_add(&filter[filter_index(phys)], 1, __ATOMIC_SEQ_CST);
+	g_hash_table_insert(host_pages, (void *)page->host, page);
+	__atomic_fetch_add(host_filter_at(page->host), 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&filter[filter_index(page->phys)], 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&code_gen, 1, __ATOMIC_SEQ_CST);
 	for (struct tcg_cpu *other = all_cpus; other; other = other->next)
 		if (other != cpu)
@@ -339,12 +425,12 @@ static struct tcg_region *lookup_locked(struct tcg_cpu *cpu)
 	for (r = page ? page->regions : NULL; r; r = r->next)
 		if (r->phys == (guest.phys | cpu->pc_off) && r->key == cpu->state_key)
 			return r;
-	if (code_next + CODE_RESERVE > code_rw + CODE_SIZE) {
+	if (code_next + CODE_RESERVE > code_rw + code_size) {
 		flush_all_locked(cpu);
 		page = NULL;
 	}
 	if (!page)
-		page = page_add_locked(cpu, guest.phys);
+		page = page_add_locked(cpu, &guest);
 	return translate_locked(cpu, page, &guest);
 }
 

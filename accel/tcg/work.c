@@ -2,6 +2,9 @@
 #include "accel/tcg/work.h"
 #include "accel/tcg/region.h"
 
+/* A CPU that sleeps or is stopped may miss any amount of work. */
+#define WORK_MAX 64
+
 struct work {
 	tcg_work_fn *fn;
 	u64 a, b;
@@ -89,6 +92,25 @@ static bool any_behind(const struct tcg_cpu *self)
 	return behind;
 }
 
+static void flush(struct tcg_cpu *cpu, u64 a, u64 b)
+{
+	cpu->ops->flush(cpu);
+}
+
+static void add_locked(struct tcg_cpu *cpu, const struct work *w)
+{
+	static const struct work all = { flush, 0, 0 };
+
+	if (cpu->work->len == WORK_MAX && cpu->ops->flush) {
+		g_array_set_size(cpu->work, 0);
+		w = &all;
+	}
+	/* The first in line may be that flush, which covers what follows. */
+	if (!cpu->work->len || g_array_index(cpu->work, struct work, 0).fn != flush)
+		g_array_append_val(cpu->work, *w);
+	__atomic_store_n(&cpu->work_pending, 1, __ATOMIC_SEQ_CST);
+}
+
 void tcg_run_on_others(struct tcg_cpu *self, tcg_work_fn *fn, u64 a, u64 b)
 {
 	struct work w = { fn, a, b };
@@ -99,8 +121,7 @@ void tcg_run_on_others(struct tcg_cpu *self, tcg_work_fn *fn, u64 a, u64 b)
 
 		if (cpu == self)
 			continue;
-		g_array_append_val(cpu->work, w);
-		__atomic_store_n(&cpu->work_pending, 1, __ATOMIC_SEQ_CST);
+		add_locked(cpu, &w);
 	}
 	if (cpus && cpus->len > (self != NULL)) {
 		/* While waiting this CPU runs no guest code: two that wait for each other go on. */

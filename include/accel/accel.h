@@ -74,5 +74,6 @@ struct accel {
 
 extern const struct accel_ops kvm_accel_ops;
 extern const struct accel_ops qtest_accel_ops;
+extern const struct accel_ops tcg_accel_ops;
 
 #endif

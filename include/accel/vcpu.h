@@ -10,6 +10,7 @@
 
 struct kvm_run;
 struct cpu_ops;
+struct tcg_cpu;
 
 struct vcpu {
 	int index;
@@ -53,8 +54,12 @@ struct cpu_ops {
 	 * with g_free(). NULL: none. */
 	char *(*describe)(struct vcpu *cpu);
 
-	/* TCG: run until cpu->stop_requested or an event; see accel/tcg. */
-	int (*tcg_exec)(struct vcpu *cpu);
+	/*
+	 * TCG: tcg_cpu() - the translator's part of cpu->arch, registered and with an address
+	 * space selected. Its ops->service must return false when vcpu_must_park(). NULL: the
+	 * target cannot be translated.
+	 */
+	struct tcg_cpu *(*tcg_cpu)(struct vcpu *cpu);
 };
 
 /*
@@ -86,6 +91,13 @@ void vcpu_resume_all(struct vm *vm);
 /* vcpu_wait_runnable() - on a vCPU thread: park while stop is requested.
  * Return: false when the thread must end. */
 bool vcpu_wait_runnable(struct vcpu *cpu);
+
+/* vcpu_must_park() - whether vcpu_wait_runnable() would wait or end; on the vCPU's thread. */
+static inline bool vcpu_must_park(const struct vcpu *cpu)
+{
+	return unlikely(__atomic_load_n(&cpu->stop_requested, __ATOMIC_SEQ_CST) ||
+			__atomic_load_n(&cpu->throttle_until_us, __ATOMIC_RELAXED));
+}
 
 /*
  * vcpu_park_self() - if the calling thread is a vCPU's, ask it to park at its next exit.

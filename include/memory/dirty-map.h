@@ -15,7 +15,6 @@
 enum dirty_client {
 	DIRTY_MIGRATION,
 	DIRTY_DISPLAY,
-	DIRTY_CODE, /* TCG: pages that hold translated code */
 	DIRTY_RATE, /* dirty-rate measurement */
 	DIRTY_CLIENTS,
 };
@@ -97,6 +96,19 @@ u64 dirty_map_next(const struct dirty_map *map, enum dirty_client client, u64 fr
 
 /* dirty_map_count() - dirty pages of @client. A snapshot while sources run. */
 u64 dirty_map_count(const struct dirty_map *map, enum dirty_client client);
+
+/* dirty_map_all_dirty() - whether every client that tracks has the page dirty, so that a further
+ * write would tell nobody anything. */
+static inline bool dirty_map_all_dirty(const struct dirty_map *map, u64 page)
+{
+	for (u32 left = __atomic_load_n(&map->active, __ATOMIC_ACQUIRE); left; left &= left - 1) {
+		const u64 *bits = map->bits[__builtin_ctz(left)];
+
+		if (!(__atomic_load_n(&bits[page / 64], __ATOMIC_RELAXED) >> (page % 64) & 1))
+			return false;
+	}
+	return true;
+}
 
 bool dirty_map_test(const struct dirty_map *map, enum dirty_client client, u64 page);
 

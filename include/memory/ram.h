@@ -16,9 +16,8 @@ enum ram_flags {
 	RAM_READONLY = 1 << 3,   /* the guest never writes (ROM) */
 	RAM_PREALLOC = 1 << 4,   /* populate at creation */
 	RAM_NORESERVE = 1 << 5,
-	RAM_DUMP_OFF = 1 << 6,   /* MADV_DONTDUMP */
-	RAM_MERGE = 1 << 7,      /* MADV_MERGEABLE */
-	RAM_TRACK_CODE = 1 << 8, /* TCG keeps translations of it */
+	RAM_DUMP_OFF = 1 << 6, /* MADV_DONTDUMP */
+	RAM_MERGE = 1 << 7,    /* MADV_MERGEABLE */
 };
 
 struct ramblock {
@@ -53,6 +52,9 @@ struct ram_spec {
 struct ram_list {
 	GPtrArray *blocks; /* of struct ramblock *; changed only under the machine lock with no
 			      migration running */
+	/* The host wrote guest RAM. NULL, or set by an accelerator that keeps translations of it.
+	 */
+	void (*written)(const void *host, u64 len);
 };
 
 struct ram_list *ram_list_create(void);
@@ -108,6 +110,8 @@ static inline u64 ram_pages(const struct ramblock *block)
  */
 static inline void memory_mark_dirty(struct ramblock *block, u64 offset, u64 len)
 {
+	if (block->list && block->list->written)
+		block->list->written(block->host + offset, len);
 	if (len && __atomic_load_n(&block->dirty.active, __ATOMIC_RELAXED)) {
 		u64 first = offset >> DIRTY_PAGE_BITS;
 

@@ -53,7 +53,7 @@ static struct qapi_dirty_tracking_counters *counters(struct dirty_tracker *t)
 /* Names of the clients that track any block. */
 static GPtrArray *active_clients(const struct ram_list *ram)
 {
-	static const char *const names[DIRTY_CLIENTS] = { "migration", "display", "code", "rate" };
+	static const char *const names[DIRTY_CLIENTS] = { "migration", "display", "rate" };
 	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
 
 	for (int c = 0; c < DIRTY_CLIENTS; c++) {

@@ -42,6 +42,14 @@ enum arm_feature {
 	ARM_FEAT_SHA3,
 	ARM_FEAT_SM3,
 	ARM_FEAT_SM4,
+	/* Not about single instructions. */
+	ARM_FEAT_DPB,     /* DC CVAP */
+	ARM_FEAT_DPB2,    /* DC CVADP */
+	ARM_FEAT_TLBIOS,  /* outer shareable TLB maintenance */
+	ARM_FEAT_HAFDBS,  /* access flag and dirty state by hardware */
+	ARM_FEAT_HPDS,    /* hierarchical permissions can be switched off */
+	ARM_FEAT_VMID16,  /* VMIDs of 16 bits */
+	ARM_FEAT_TGRAN16, /* granule of 16 KiB */
 	ARM_FEAT_COUNT
 };
 

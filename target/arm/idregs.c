@@ -8,7 +8,6 @@
 #include "target/arm/timer.h"
 #include "target/arm/sysreg.h"
 
-#define MIDR_MAX       0x000f0510u /* implementer 0 (software), architecture by ID registers */
 #define SCTLR_RES1_EL1 0x30d00800ull
 #define SCTLR_RES1_EL2 0x30c50830ull
 
@@ -47,9 +46,10 @@ static const struct id_field id_fields[] = {
 	{ 6, 0, 48, 1, ARM_FEAT_FHM },
 	{ 6, 0, 52, 1, ARM_FEAT_FLAGM },
 	{ 6, 0, 52, 2, ARM_FEAT_FLAGM2 },
-	{ 6, 0, 56, 1, ARM_FEAT_NONE }, /* TLB maintenance, outer shareable */
+	{ 6, 0, 56, 1, ARM_FEAT_TLBIOS },
 	/* ID_AA64ISAR1_EL1 */
-	{ 6, 1, 0, 2, ARM_FEAT_NONE },   /* DC CVAP and CVADP */
+	{ 6, 1, 0, 1, ARM_FEAT_DPB },
+	{ 6, 1, 0, 2, ARM_FEAT_DPB2 },
 	{ 6, 1, 8, 1, ARM_FEAT_PAUTH },  /* API, an algorithm of our own */
 	{ 6, 1, 28, 1, ARM_FEAT_PAUTH }, /* GPI */
 	{ 6, 1, 12, 1, ARM_FEAT_JSCVT },
@@ -64,17 +64,16 @@ static const struct id_field id_fields[] = {
 	/* ID_AA64ISAR2_EL1 */
 	{ 6, 2, 0, 2, ARM_FEAT_WFXT },
 	{ 6, 2, 16, 1, ARM_FEAT_MOPS },
-	/* ID_AA64MMFR0_EL1: 48-bit addresses, 16-bit ASIDs, all granules at both stages */
-	{ 7, 0, 0, 5, ARM_FEAT_NONE },
+	/* ID_AA64MMFR0_EL1: 16-bit ASIDs; 4 and 64 KiB are told by zeroes; stage 2 as stage 1 */
 	{ 7, 0, 4, 2, ARM_FEAT_NONE },
-	{ 7, 0, 20, 1, ARM_FEAT_NONE },
-	{ 7, 0, 32, 2, ARM_FEAT_NONE },
-	{ 7, 0, 36, 2, ARM_FEAT_NONE },
-	{ 7, 0, 40, 2, ARM_FEAT_NONE },
-	/* ID_AA64MMFR1_EL1: access flag and dirty state by hardware, 16-bit VMIDs, HPDS */
-	{ 7, 1, 0, 2, ARM_FEAT_NONE },
-	{ 7, 1, 4, 2, ARM_FEAT_NONE },
-	{ 7, 1, 12, 1, ARM_FEAT_NONE },
+	{ 7, 0, 20, 1, ARM_FEAT_TGRAN16 },
+	{ 7, 0, 32, 2, ARM_FEAT_TGRAN16 },
+	{ 7, 0, 36, 2, ARM_FEAT_TGRAN16 },
+	{ 7, 0, 40, 2, ARM_FEAT_TGRAN16 },
+	/* ID_AA64MMFR1_EL1 */
+	{ 7, 1, 0, 2, ARM_FEAT_HAFDBS },
+	{ 7, 1, 4, 2, ARM_FEAT_VMID16 },
+	{ 7, 1, 12, 1, ARM_FEAT_HPDS },
 	{ 7, 1, 20, 1, ARM_FEAT_PAN },
 	/* ID_AA64MMFR2_EL1 */
 	{ 7, 2, 4, 1, ARM_FEAT_UAO },
@@ -92,6 +91,7 @@ static void fill_id_registers(struct arm_cpu *cpu)
 			continue;
 		*reg = (*reg & ~(15ull << f->shift)) | (u64)f->value << f->shift;
 	}
+	cpu->id[7][0] |= cpu->pa_range;
 	if (cpu->has_el2)
 		cpu->id[4][0] |= 1u << 8;
 	if (cpu->icc)
@@ -117,7 +117,7 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	cpu->pstate = PSTATE_SPSEL | el << PSTATE_EL_SHIFT | PSTATE_DAIF;
 	cpu->sctlr_el[1] = SCTLR_RES1_EL1;
 	cpu->sctlr_el[2] = cpu->sctlr_el[3] = SCTLR_RES1_EL2;
-	cpu->midr = cpu->vpidr_el2 = MIDR_MAX;
+	cpu->vpidr_el2 = cpu->midr;
 	cpu->vmpidr_el2 = cpu->mpidr;
 	memset(cpu->pac_key, 0, sizeof(cpu->pac_key));
 	cpu->excp = (struct arm_exception){ 0 };

@@ -86,6 +86,11 @@ class WriterOnArm64(FunctionalTest):
     arch = 'aarch64'
     accel = 'tcg'
 
+    def setUp(self):
+        super().setUp()
+        if not host.virt_has_serial(self.binary):
+            self.skipTest('the machine virt has no serial port')
+
     def test_runs(self):
         a = self.machine('a', append='window=16M rate=50 cpus=2', smp=2)
         a.wait_ready()
@@ -171,6 +176,11 @@ class Disk(FunctionalTest):
 class DiskOnArm64(Disk):
     arch = 'aarch64'
     accel = 'tcg'
+
+    def setUp(self):
+        super().setUp()
+        if not host.virt_has_serial(self.binary):
+            self.skipTest('the machine virt has no serial port')
 
 
 if __name__ == '__main__':

@@ -60,6 +60,10 @@ struct tcg_ops {
 	/* Translate the region that starts at t->start; see accel/tcg/emit.h. NULL: tcg_run()
 	 * interprets with step. */
 	void (*translate)(struct tcg_cpu *cpu, struct trans *t);
+	/* Make first_store be called anew for every page with page.track; forget every
+	 * translation of addresses. For the accelerator; NULL in tests without it. */
+	void (*rearm)(struct tcg_cpu *cpu);
+	void (*flush)(struct tcg_cpu *cpu);
 };
 
 struct tcg_vreg {
@@ -84,6 +88,7 @@ struct tcg_cpu {
 	bool use_jit;
 	int in_code;          /* tcg_run() executes guest code or one of its helpers */
 	int waiting;          /* ... but is in tcg_wait_begin() */
+	int sleeping;         /* in tcg_cpu_sleep() */
 	int work_pending;     /* work[] is not empty */
 	GArray *work;         /* see accel/tcg/work.h */
 	struct tcg_cpu *next; /* in the list of tcg_cpu_register() */
@@ -112,6 +117,28 @@ static inline void tcg_set_pc(struct tcg_cpu *cpu, u64 pc)
  */
 bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit);
 void tcg_cpu_unregister(struct tcg_cpu *cpu);
+
+/*
+ * tcg_cpu_kick() - have ops->service called soon: sets exit_request, and ends tcg_cpu_sleep().
+ *
+ * Context: any thread, no locks needed.
+ */
+void tcg_cpu_kick(struct tcg_cpu *cpu);
+
+/*
+ * tcg_cpu_sleep() - wait for tcg_cpu_kick(); returns at once if exit_request is set.
+ *
+ * Who waits for something clears exit_request, looks for it, and sleeps if it is not there: what
+ * comes in between is then not missed. Context: the vCPU's thread, in ops->service, no locks.
+ */
+void tcg_cpu_sleep(struct tcg_cpu *cpu);
+
+/*
+ * tcg_set_code_size() - room for translations, in bytes.
+ *
+ * Return: 0; -ERANGE if jumps could not reach across it; -EBUSY once there is a CPU.
+ */
+int tcg_set_code_size(u64 size);
 
 /*
  * tcg_select() - choose the address space and the state that translations depend on.

@@ -81,6 +81,9 @@ void tcg_mmu_rearm(struct tcg_mmu *mmu);
  */
 void tcg_invalidate(u64 phys, u64 size);
 
+/* tcg_invalidate_host() - the same by the host address of guest memory. */
+void tcg_invalidate_host(const void *host, u64 size);
+
 /*
  * tcg_load_slow() - load that missed the fast path.
  * @va:   any alignment; may cross a page.

@@ -12,10 +12,11 @@ typedef void tcg_work_fn(struct tcg_cpu *cpu, u64 a, u64 b);
  * tcg_run_on_others() - run fn(cpu, a, b) for every other registered CPU, on its own thread.
  *
  * On return no CPU executes guest code that has not done it yet: those that are outside of
- * tcg_run()'s code do it before they enter. @self may itself do work of others meanwhile.
- * Context: @self's thread in a helper of translated code or of ops->step; @self may be NULL on any
- * other thread (migration, main). No lock may be held that @fn takes, or that vCPUs wait for
- * outside of tcg_wait_begin() and tcg_wait_end().
+ * tcg_run()'s code do it before they enter. @self may itself do work of others meanwhile. What a
+ * CPU has not done when too much has come together is replaced by ops->flush(), if there is one:
+ * @fn must do nothing that does not cover. Context: @self's thread in a helper of translated code
+ * or of ops->step; @self may be NULL on any other thread (migration, main). No lock may be held
+ * that @fn takes, or that vCPUs wait for outside of tcg_wait_begin() and tcg_wait_end().
  */
 void tcg_run_on_others(struct tcg_cpu *self, tcg_work_fn *fn, u64 a, u64 b);
 

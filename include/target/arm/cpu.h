@@ -103,6 +103,7 @@ struct arm_cpu {
 	GHashTable *sysregs;      /* registers of this CPU only, see target/arm/sysreg.h */
 	enum arm_wait waiting;    /* set by WFI and WFE together with tcg.exit_request */
 	bool has_el2, has_el3;
+	u8 pa_range; /* ID_AA64MMFR0_EL1.PARange */
 	enum arm_conduit conduit;
 	/* Selects tcg.mmu and tcg.state_key for the new PSTATE and system registers; may be
 	 * NULL where neither changes (tests). */
@@ -212,8 +213,8 @@ u64 arm_features_max(void);
  * arm_cpu_reset() - state after a cold reset, at the highest exception level (D1.5).
  * @entry: where execution starts.
  *
- * Keeps features, has_el2, has_el3, conduit and mpidr, which the creator sets, and fills the ID
- * registers from them.
+ * Keeps features, has_el2, has_el3, pa_range, conduit, midr and mpidr, which the creator sets, and
+ * fills the ID registers from them.
  */
 void arm_cpu_reset(struct arm_cpu *cpu, u64 entry);
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 
 REPO = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get('TIDEMARK_BUILD', REPO / 'build')).resolve()
@@ -55,6 +56,15 @@ def has_device(path, name):
     except OSError:
         return False
     return 'name "%s"' % name in listed.stdout
+
+
+@functools.lru_cache
+def virt_has_serial(path):
+    """Whether the device tree of an emulator's machine virt tells of a serial port."""
+    with tempfile.NamedTemporaryFile() as tree:
+        subprocess.run([path, '-display', 'none', '-M', 'virt,dumpdtb=' + tree.name], timeout=30,
+                       capture_output=True, check=False)
+        return b'arm,pl011' in pathlib.Path(tree.name).read_bytes()
 
 
 @functools.lru_cache

@@ -1,0 +1,21 @@
+/* hw/arm/target.c - machines and devices of qemu-system-aarch64. */
+#include "hw/arm/virt.h"
+#include "hw/devices.h"
+#include "hw/none.h"
+
+static const struct machine_type *const machines[] = { &virt_machine_type, &none_machine_type,
+						       NULL };
+
+static const struct device_type *const *const devices[] = {
+	hw_misc_devices,
+	hw_nvram_devices,
+	hw_virtio_devices,
+	NULL,
+};
+
+const struct hw_target hw_target_aarch64 = {
+	.name = "aarch64",
+	.cpu_type = "arm-cpu",
+	.machines = machines,
+	.devices = devices,
+};

@@ -1,0 +1,159 @@
+/* hw/arm/virt.c - the machine "virt" for arm64: its properties and the order of its creation. */
+#include "hw/arm/virt.h"
+
+#include "accel/vm.h"
+#include "util/error.h"
+
+#define CPUS_MAX 512
+
+static const char *const iommu_names[] = { "none", "smmuv3", NULL };
+
+/* What can be asked for in QEMU and is not there. */
+static int check_properties(const struct virt *v, GError **err)
+{
+	const struct {
+		bool wanted;
+		const char *text, *why;
+	} absent[] = {
+		{ v->secure, "secure=on", "there is no EL3" },
+		{ v->virtualization, "virtualization=on", "EL2 is not complete" },
+		{ v->mte, "mte=on", "CPUs have no memory tagging" },
+		{ v->ras, "ras=on", "no errors are reported to guests" },
+		{ v->iommu, "iommu=smmuv3", "there is no SMMU" },
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(absent); i++) {
+		if (!absent[i].wanted)
+			continue;
+		error_set(err, "machine virt: %s is not available: %s; leave it out",
+			  absent[i].text, absent[i].why);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static int check_options(const struct machine *m, GError **err)
+{
+	const struct machine_options *o = &m->opt;
+
+	if (o->max_ram_size > o->ram_size || o->ram_slots) {
+		error_set(err, "-m: machine %s has no memory slots to plug more into",
+			  m->type->name);
+		return -ENOTSUP;
+	}
+	if (o->max_cpus > o->cpus) {
+		error_set(err, "-smp: machine %s cannot plug CPUs: maxcpus must be cpus, %u",
+			  m->type->name, o->cpus);
+		return -ENOTSUP;
+	}
+	if (o->dies > 1) {
+		error_set(err, "-smp: dies=%u: machine %s has sockets, cores and threads", o->dies,
+			  m->type->name);
+		return -ENOTSUP;
+	}
+	if (o->bios) {
+		error_set(err, "-bios: machine %s has no flash yet; use -kernel", m->type->name);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static int add_cpus(struct virt *v, GError **err)
+{
+	struct machine *m = &v->m;
+
+	v->model = arm_cpu_model_create(m->vm, machine_cpu_model(m), err);
+	if (!v->model)
+		return -EINVAL;
+	for (unsigned i = 0; i < m->opt.cpus; i++) {
+		const struct arm_cpu_config config = {
+			.mpidr = virt_mpidr(v, i),
+			.has_el2 = v->virtualization,
+			.conduit = v->virtualization ? ARM_CONDUIT_SMC : ARM_CONDUIT_HVC,
+			.starts_off = i > 0,
+		};
+
+		if (!arm_cpu_create(m->vm, v->model, &config, err))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int virt_init(struct machine *m, GError **err)
+{
+	struct virt *v = virt_of(m);
+
+	if (check_properties(v, err) || check_options(m, err) || virt_layout(v, err) ||
+	    add_cpus(v, err) || virt_map_ram(v, err))
+		return -EINVAL;
+	bus_add(m, "System", "main-system-bus");
+	if (virt_intc_create(v, err) || virt_devices_create(v, err) || virt_pci_create(v, err))
+		return -EINVAL;
+	return 0;
+}
+
+static int virt_done(struct machine *m, GError **err)
+{
+	return virt_boot_load(virt_of(m), err);
+}
+
+static int virt_reset(struct machine *m, GError **err)
+{
+	virt_boot_start(virt_of(m));
+	return 0;
+}
+
+static bool virt_powerdown(struct machine *m)
+{
+	return virt_devices_powerdown(virt_of(m));
+}
+
+static void virt_irq_set(struct machine *m, unsigned line, bool level)
+{
+	virt_intc_set(virt_of(m), line, level);
+}
+
+static void virt_finish(struct machine *m)
+{
+	struct virt *v = virt_of(m);
+
+	virt_intc_destroy(v);
+	virt_unmap_ram(v);
+	while (m->vm->ncpus)
+		arm_cpu_destroy(m->vm->cpus[m->vm->ncpus - 1]);
+	arm_cpu_model_destroy(v->model);
+	if (v->dtb)
+		g_bytes_unref(v->dtb);
+}
+
+static const struct property virt_props[] = {
+	PROP(struct virt, secure, "secure", BOOL, "off", "have EL3"),
+	PROP(struct virt, virtualization, "virtualization", BOOL, "off", "have EL2"),
+	PROP(struct virt, highmem, "highmem", BOOL, "on", "use addresses above 4 GiB"),
+	PROP(struct virt, mte, "mte", BOOL, "off", "have memory tagging"),
+	PROP(struct virt, ras, "ras", BOOL, "off", "report memory errors to the guest"),
+	PROP_NAMES(struct virt, iommu, "iommu", "none", "have an IOMMU", iommu_names),
+	PROP(struct virt, dtb_randomness, "dtb-randomness", BOOL, "on",
+	     "put random numbers for the kernel into the device tree"),
+	PROP(struct virt, dumpdtb, "dumpdtb", STR, NULL,
+	     "write the device tree to this file and end"),
+	PROP_END,
+};
+
+const struct machine_type virt_machine_type = {
+	.name = "virt-11.1",
+	.alias = "virt",
+	.desc = "QEMU 11.1 ARM Virtual Machine",
+	.default_ram_id = "mach-virt.ram",
+	.default_ram_size = 128 * MiB,
+	.default_cpu = "cortex-a57",
+	.max_cpus = CPUS_MAX,
+	.instance_size = sizeof(struct virt),
+	.props = virt_props,
+	.init = virt_init,
+	.done = virt_done,
+	.reset = virt_reset,
+	.powerdown = virt_powerdown,
+	.irq_set = virt_irq_set,
+	.finish = virt_finish,
+};

@@ -1,0 +1,150 @@
+/*
+ * hw/arm/virt.h - the machine "virt" for arm64: what its files share.
+ *
+ * Addresses, interrupt numbers and device tree are those that guests, firmware and scripts know
+ * from QEMU's machine of that name.
+ */
+#ifndef HW_ARM_VIRT_H
+#define HW_ARM_VIRT_H
+
+#include "hw/arm/boot.h"
+#include "hw/machine.h"
+#include "memory/address-space.h"
+#include "target/arm.h"
+
+enum virt_region {
+	VIRT_FLASH, /* two banks of equal size */
+	VIRT_GIC_DIST,
+	VIRT_GIC_CPU, /* GICv2 */
+	VIRT_GIC_V2M,
+	VIRT_GIC_HYP,
+	VIRT_GIC_VCPU,
+	VIRT_GIC_ITS,
+	VIRT_GIC_REDIST, /* GICv3 */
+	VIRT_UART,
+	VIRT_RTC,
+	VIRT_FW_CFG,
+	VIRT_GPIO,
+	VIRT_UART1,
+	VIRT_GED,
+	VIRT_MMIO, /* the first of VIRT_TRANSPORTS */
+	VIRT_PLATFORM_BUS,
+	VIRT_PCIE_MMIO,
+	VIRT_PCIE_PIO,
+	VIRT_PCIE_ECAM,
+	VIRT_MEM,
+	VIRT_GIC_REDIST2, /* above RAM: vCPUs that the first region has no room for */
+	VIRT_HIGH_PCIE_ECAM,
+	VIRT_HIGH_PCIE_MMIO,
+	VIRT_REGIONS,
+};
+
+struct virt_range {
+	u64 base, size; /* bytes */
+};
+
+/* Shared peripheral interrupts, as numbered in the device tree (INTID less 32). */
+enum virt_spi {
+	VIRT_SPI_UART = 1,
+	VIRT_SPI_RTC = 2,
+	VIRT_SPI_PCIE = 3, /* to 6 */
+	VIRT_SPI_GPIO = 7,
+	VIRT_SPI_UART1 = 8,
+	VIRT_SPI_GED = 9,
+	VIRT_SPI_MMIO = 16, /* to 47 */
+	VIRT_SPI_V2M = 48,  /* to 111 */
+	VIRT_SPIS = 256,
+};
+
+/* Private peripheral interrupts, as numbered in the device tree (INTID less 16). */
+enum virt_ppi {
+	VIRT_PPI_PMU = 7,
+	VIRT_PPI_GIC = 9,
+	VIRT_PPI_HYP_TIMER = 10,
+	VIRT_PPI_VIRT_TIMER = 11,
+	VIRT_PPI_HYP_VIRT_TIMER = 12,
+	VIRT_PPI_SEC_TIMER = 13,
+	VIRT_PPI_PHYS_TIMER = 14,
+};
+
+/* Names of nodes for references in the device tree. */
+enum virt_phandle {
+	VIRT_PHANDLE_CLOCK = 0x8000,
+	VIRT_PHANDLE_GIC,
+	VIRT_PHANDLE_MSI,
+	VIRT_PHANDLE_GPIO,
+	VIRT_PHANDLE_CPU0 = 0x8100, /* and on */
+};
+
+#define VIRT_TRANSPORTS 32
+
+/* Cells of "interrupts": kind and trigger. */
+enum { DT_SPI = 0, DT_PPI = 1, DT_EDGE = 1, DT_LEVEL_HIGH = 4 };
+
+struct virt {
+	struct machine m;
+
+	/* Properties. */
+	bool secure, virtualization, mte, ras, dtb_randomness, highmem;
+	int iommu;
+	char *dumpdtb; /* NULL: run */
+
+	struct virt_range map[VIRT_REGIONS]; /* virt_layout(); size 0: not there */
+	struct mapping ram;
+	struct device *fw_cfg;
+	struct device *transports[VIRT_TRANSPORTS];
+	struct arm_cpu_model *model;
+	GBytes *dtb; /* as the guest finds it after each reset */
+	u64 entry;   /* where the first vCPU starts, with the tree's address in x0 */
+	u64 dtb_at;
+};
+
+extern const struct machine_type virt_machine_type;
+
+static inline struct virt *virt_of(struct machine *m)
+{
+	return (struct virt *)m;
+}
+
+/* virt-map.c: addresses for the amount of RAM; and RAM itself. 0 or -errno with @err. */
+int virt_layout(struct virt *v, GError **err);
+int virt_map_ram(struct virt *v, GError **err);
+void virt_unmap_ram(struct virt *v);
+
+/* virt_mpidr() - affinity of a vCPU: 16 to a cluster. */
+u64 virt_mpidr(const struct virt *v, unsigned index);
+
+/*
+ * virt-intc.c: interrupt controller, its lines, and the timers of vCPUs.
+ *
+ * virt_intc_create() comes when the vCPUs exist and before any device that has a line.
+ */
+int virt_intc_create(struct virt *v, GError **err);
+void virt_intc_destroy(struct virt *v);
+void virt_intc_set(struct virt *v, unsigned spi, bool level);
+void virt_intc_fdt(struct virt *v, void *fdt);
+
+/* virt-devices.c: everything on the platform's own bus. */
+int virt_devices_create(struct virt *v, GError **err);
+void virt_devices_fdt(struct virt *v, void *fdt);
+/* virt_devices_powerdown() - press the power button; false if there is none. */
+bool virt_devices_powerdown(struct virt *v);
+
+/* virt-pci.c: PCI Express host bridge. */
+int virt_pci_create(struct virt *v, GError **err);
+void virt_pci_fdt(struct virt *v, void *fdt);
+
+/*
+ * virt-fdt.c: the whole tree.
+ * @boot: what was loaded; NULL: nothing was, firmware will run.
+ *
+ * Return: NULL with @err.
+ */
+GBytes *virt_fdt(struct virt *v, const struct arm_boot *boot, GError **err);
+
+/* virt-boot.c: load what runs first; reset() starts it. 0, 1 if only the tree was asked for, or
+ * -errno with @err. */
+int virt_boot_load(struct virt *v, GError **err);
+void virt_boot_start(struct virt *v);
+
+#endif

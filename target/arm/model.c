@@ -1,0 +1,224 @@
+/*
+ * target/arm/model.c - CPU models and their properties.
+ *
+ * A model has the identity of the real CPU, and of its features those that are implemented here;
+ * the ID registers tell just these. Sources: the models' Technical Reference Manuals (Arm DDI 0500,
+ * 0488, 100095, 100798, 100616), identification registers.
+ */
+#include "target/arm/model.h"
+
+#include "accel/vm.h"
+#include "target/arm.h"
+#include "target/arm/cpu-features.h"
+#include "util/error.h"
+
+#define F(name) ((u64)1 << ARM_FEAT_##name)
+
+/* Armv8.0 with the optional parts that all of the models have. */
+#define V8_0 (F(FP) | F(CRC32) | F(AES) | F(PMULL) | F(SHA1) | F(SHA256))
+/* Armv8.2, as Cortex-A76 and Neoverse N1 have it. */
+#define V8_2                                                                                       \
+	(V8_0 | F(LSE) | F(RDM) | F(PAN) | F(UAO) | F(DPB) | F(HAFDBS) | F(HPDS) | F(VMID16) |     \
+	 F(FP16) | F(DOTPROD) | F(RCPC) | F(SSBS) | F(TGRAN16))
+
+struct base_model {
+	const char *name;
+	const char *compatible;
+	u32 midr;
+	u8 pa_range; /* ID_AA64MMFR0_EL1.PARange */
+	u64 features;
+};
+
+static const struct base_model base_models[] = {
+	{ "cortex-a53", "arm,cortex-a53", 0x410fd034, 2, V8_0 },
+	{ "cortex-a57", "arm,cortex-a57", 0x411fd070, 4, V8_0 },
+	{ "cortex-a72", "arm,cortex-a72", 0x410fd083, 4, V8_0 },
+	{ "cortex-a76", "arm,cortex-a76", 0x414fd0b1, 2, V8_2 },
+	{ "neoverse-n1", "arm,neoverse-n1", 0x414fd0c1, 5, V8_2 },
+	/* Software's own: implementer 0, everything that is there. Guests take it for an A57. */
+	{ "max", "arm,cortex-a57", 0x000f0510, 5, 0 },
+};
+
+static const char *const names[] = { "cortex-a53", "cortex-a57",  "cortex-a72", "cortex-a76",
+				     "max",        "neoverse-n1", NULL };
+
+struct arm_cpu_model {
+	const struct base_model *base;
+	u64 features;
+	bool pauth;
+};
+
+/* A property of -cpu. */
+struct cpu_prop {
+	const char *name;
+	bool max_only;      /* of the model max; others do not have it */
+	bool value;         /* what it is, if it cannot be changed */
+	const char *refuse; /* why it cannot; NULL: it can */
+};
+
+static const struct cpu_prop cpu_props[] = {
+	{ "aarch64", false, true, "a CPU without AArch64 state needs AArch32, which is not there" },
+	{ "lpa2", true, false, "addresses have 48 bits" },
+	{ "pauth", true, true, NULL },
+	{ "pauth-impdef", true, true, "the algorithm QARMA5 is not there" },
+	{ "pauth-qarma3", true, false, "the algorithm QARMA3 is not there" },
+	{ "pauth-qarma5", true, false, "the algorithm QARMA5 is not there" },
+	{ "pmu", false, false, "there is no performance monitor" },
+	{ "sme", true, false, "SME is not there" },
+	{ "sve", true, false, "SVE is not there" },
+};
+
+const char *const *arm_cpu_models(void)
+{
+	return names;
+}
+
+const char *arm_cpu_model_name(const struct arm_cpu_model *model)
+{
+	return model->base->name;
+}
+
+const char *arm_cpu_model_compatible(const struct arm_cpu_model *model)
+{
+	return model->base->compatible;
+}
+
+static bool is_max(const struct arm_cpu_model *m)
+{
+	return !strcmp(m->base->name, "max");
+}
+
+static const struct cpu_prop *find_prop(const struct arm_cpu_model *m, const char *name)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(cpu_props); i++)
+		if (!strcmp(cpu_props[i].name, name) && (is_max(m) || !cpu_props[i].max_only))
+			return &cpu_props[i];
+	return NULL;
+}
+
+static bool prop_value(const struct arm_cpu_model *m, const struct cpu_prop *p)
+{
+	return p->refuse ? p->value : m->pauth;
+}
+
+static int parse_bool(const char *text, bool *out)
+{
+	static const char *const yes[] = { "on", "yes", "true", "y", NULL };
+	static const char *const no[] = { "off", "no", "false", "n", NULL };
+
+	*out = g_strv_contains(yes, text);
+	return *out || g_strv_contains(no, text) ? 0 : -EINVAL;
+}
+
+static int unknown_prop(const struct arm_cpu_model *m, const char *name, GError **err)
+{
+	g_autoptr(GString) known = g_string_new(NULL);
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cpu_props); i++)
+		if (find_prop(m, cpu_props[i].name))
+			g_string_append_printf(known, "%s%s", known->len ? ", " : "",
+					       cpu_props[i].name);
+	error_set(err, "-cpu %s: property '%s' not found, the model has %s", m->base->name, name,
+		  known->str);
+	return -EINVAL;
+}
+
+static int set_prop(struct arm_cpu_model *m, const char *name, const char *text, GError **err)
+{
+	const struct cpu_prop *p = find_prop(m, name);
+	bool value;
+
+	/* sve128, sme256, ...: vector lengths. */
+	if (!p && is_max(m) && (g_str_has_prefix(name, "sve") || g_str_has_prefix(name, "sme")) &&
+	    g_ascii_isdigit(name[3]))
+		p = find_prop(m, g_str_has_prefix(name, "sve") ? "sve" : "sme");
+	if (!p)
+		return unknown_prop(m, name, err);
+	if (parse_bool(text, &value)) {
+		error_set(err, "-cpu %s: '%s=%s' is neither on nor off", m->base->name, name, text);
+		return -EINVAL;
+	}
+	if (!p->refuse) {
+		m->pauth = value;
+		return 0;
+	}
+	if (value == p->value)
+		return 0;
+	error_set(err, "-cpu %s: %s=%s is not available: %s; leave it out", m->base->name, name,
+		  text, p->refuse);
+	return -ENOTSUP;
+}
+
+/* "+name", "-name" or "name=value". */
+static int parse_item(struct arm_cpu_model *m, const char *item, GError **err)
+{
+	const char *eq = strchr(item, '=');
+	g_autofree char *name = NULL;
+
+	if (*item == '+' || *item == '-')
+		return set_prop(m, item + 1, *item == '+' ? "on" : "off", err);
+	if (!eq) {
+		error_set(err, "-cpu %s: expected name=value instead of '%s'", m->base->name, item);
+		return -EINVAL;
+	}
+	name = g_strndup(item, eq - item);
+	return set_prop(m, name, eq + 1, err);
+}
+
+static const struct base_model *find_model(const char *name, GError **err)
+{
+	g_autofree char *known = g_strjoinv(", ", (char **)names);
+
+	for (unsigned i = 0; i < ARRAY_SIZE(base_models); i++)
+		if (!strcmp(base_models[i].name, name))
+			return &base_models[i];
+	if (!strcmp(name, "host"))
+		error_set(err,
+			  "-cpu host: it needs KVM, which this binary does not have; use -cpu max");
+	else
+		error_set(err, "-cpu %s: unknown model; known are %s", name, known);
+	return NULL;
+}
+
+struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GError **err)
+{
+	g_auto(GStrv) items = g_strsplit(text, ",", -1);
+	const struct base_model *base = find_model(items[0] ? items[0] : "", err);
+	struct arm_cpu_model *m;
+
+	if (!base)
+		return NULL;
+	m = g_new0(struct arm_cpu_model, 1);
+	m->base = base;
+	m->features = is_max(m) ? arm_features_max() : base->features;
+	m->pauth = m->features & F(PAUTH);
+	for (int i = 1; items[i]; i++) {
+		if (*items[i] && parse_item(m, items[i], err)) {
+			arm_cpu_model_destroy(m);
+			return NULL;
+		}
+	}
+	if (!m->pauth)
+		m->features &= ~F(PAUTH);
+	return m;
+}
+
+void arm_cpu_model_destroy(struct arm_cpu_model *m)
+{
+	g_free(m);
+}
+
+void arm_cpu_model_props(const struct arm_cpu_model *m,
+			 void (*fn)(void *opaque, const char *name, bool on), void *opaque)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(cpu_props); i++)
+		if (find_prop(m, cpu_props[i].name))
+			fn(opaque, cpu_props[i].name, prop_value(m, &cpu_props[i]));
+}
+
+void arm_cpu_model_apply(const struct arm_cpu_model *m, struct arm_cpu *cpu)
+{
+	cpu->features = m->features;
+	cpu->midr = m->base->midr;
+	cpu->pa_range = m->base->pa_range;
+}
