@@ -7,10 +7,7 @@ static const struct machine_type *const machines[] = { &virt_machine_type, &none
 						       NULL };
 
 static const struct device_type *const *const devices[] = {
-	hw_misc_devices,
-	hw_nvram_devices,
-	hw_virtio_devices,
-	NULL,
+	hw_intc_arm_devices, hw_misc_devices, hw_nvram_devices, hw_virtio_devices, NULL,
 };
 
 const struct hw_target hw_target_aarch64 = {

@@ -135,6 +135,7 @@ static const struct property virt_props[] = {
 	PROP_NAMES(struct virt, iommu, "iommu", "none", "have an IOMMU", iommu_names),
 	PROP(struct virt, dtb_randomness, "dtb-randomness", BOOL, "on",
 	     "put random numbers for the kernel into the device tree"),
+	PROP(struct virt, gic_version, "gic-version", STR, NULL, "interrupt controller: 3 or max"),
 	PROP(struct virt, dumpdtb, "dumpdtb", STR, NULL,
 	     "write the device tree to this file and end"),
 	PROP_END,

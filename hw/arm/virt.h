@@ -87,10 +87,13 @@ struct virt {
 	/* Properties. */
 	bool secure, virtualization, mte, ras, dtb_randomness, highmem;
 	int iommu;
-	char *dumpdtb; /* NULL: run */
+	char *dumpdtb;     /* NULL: run */
+	char *gic_version; /* NULL: 3 */
 
 	struct virt_range map[VIRT_REGIONS]; /* virt_layout(); size 0: not there */
 	struct mapping ram;
+	struct device *gic;
+	struct virt_cpu_lines *cpu_lines; /* virt-intc.c: of each vCPU */
 	struct device *fw_cfg;
 	struct device *transports[VIRT_TRANSPORTS];
 	struct arm_cpu_model *model;

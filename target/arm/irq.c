@@ -14,7 +14,7 @@ void arm_irq_set(struct arm_cpu *cpu, enum arm_irq_line line, bool level)
 
 	if (level) {
 		__atomic_fetch_or(&cpu->irq_lines, bit, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&cpu->tcg.exit_request, 1, __ATOMIC_SEQ_CST);
+		tcg_cpu_kick(&cpu->tcg);
 	} else {
 		__atomic_fetch_and(&cpu->irq_lines, ~bit, __ATOMIC_SEQ_CST);
 	}

@@ -191,8 +191,11 @@ void arm_timers_create(struct arm_cpu *cpu, u32 hz)
 	arm_timers_reset(cpu);
 }
 
-void arm_timers_destroy(struct arm_timers *t)
+void arm_timers_destroy(struct arm_cpu *cpu)
 {
+	struct arm_timers *t = cpu->timers;
+
+	cpu->timers = NULL;
 	if (!t)
 		return;
 	for (enum arm_timer n = 0; n < ARM_TIMERS; n++)

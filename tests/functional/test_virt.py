@@ -74,6 +74,12 @@ class Refusals(Virt):
         for text in ('secure=on', 'mte=on', 'ras=on', 'iommu=smmuv3'):
             self.assertIn(text, self.refused('-M', 'virt,' + text))
 
+    def test_gic_version(self):
+        for version in ('2', '4', 'host', '5'):
+            told = self.refused('-M', 'virt,gic_version=' + version)
+            self.assertIn('gic-version=%s is not' % version, told)
+            self.assertIn('use 3 or max', told)
+
     def test_cpu(self):
         for text, told in (('host', '-cpu max'), ('cortex-a15', 'cortex-a57'),
                            ('max,sve=on', 'SVE'), ('max,sme=on', 'SME'), ('max,aarch64=off', 'AArch32'),
@@ -122,6 +128,17 @@ class DeviceTree(Virt):
         names = [n for n in tree.nodes if n.startswith('/virtio_mmio@')]
         self.assertEqual(names, ['/virtio_mmio@%x' % (0xa000000 + i * 0x200) for i in range(32)])
         self.assertEqual(tree.cells(names[31], 'interrupts'), [0, 47, 1])
+
+    def test_interrupt_controller(self):
+        tree = self.tree('-smp', '2')
+        gic = '/intc@8000000'
+        self.assertEqual(tree.cells('/', 'interrupt-parent'), tree.cells(gic, 'phandle'))
+        self.assertEqual(tree.text(gic, 'compatible'), ['arm,gic-v3'])
+        self.assertEqual(tree.cells(gic, 'reg'), [0, 0x8000000, 0, 0x10000, 0, 0x80a0000, 0, 0xf60000])
+        self.assertEqual(tree.cells(gic, '#redistributor-regions'), [1])
+        many = self.tree('-smp', '124', '-accel', 'qtest')
+        self.assertEqual(many.cells(gic, '#redistributor-regions'), [2])
+        self.assertEqual(many.cells(gic, 'reg')[8:], [0x40, 0, 0, 0x4000000])
 
     def test_given_tree_is_completed(self):
         first = self.path('dtb')

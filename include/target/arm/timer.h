@@ -19,11 +19,11 @@
  * @cpu:   has_el2 and has_el3 decide which there are.
  * @hz:    frequency of the counter, 1..1000000000; also what CNTFRQ_EL0 reads after reset.
  *
- * arm_timers_destroy() - free them; NULL is ignored.
+ * arm_timers_destroy() - take them away again; nothing happens if there are none.
  * Context: main thread, the CPU does not run.
  */
 void arm_timers_create(struct arm_cpu *cpu, u32 hz);
-void arm_timers_destroy(struct arm_timers *timers);
+void arm_timers_destroy(struct arm_cpu *cpu);
 
 /* A timer's output changed. Vcpu's or main thread, with or without the machine lock; the caller
  * holds the CPU's timer lock, below which only locks of interrupt controllers may be taken. */

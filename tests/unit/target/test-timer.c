@@ -80,7 +80,7 @@ static struct arm_cpu *cpu_new(u32 hz, bool el2, bool el3)
 
 static void cpu_free(struct arm_cpu *cpu)
 {
-	arm_timers_destroy(cpu->timers);
+	arm_timers_destroy(cpu);
 	g_hash_table_unref(cpu->sysregs);
 	g_aligned_free(cpu);
 }
