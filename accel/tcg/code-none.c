@@ -61,6 +61,15 @@ u64 host_enter(struct tcg_cpu *cpu, const void *code)
 	return 0;
 }
 
+void tcg_fp_set(struct tcg_cpu *cpu, enum tcg_rounding rounding)
+{
+}
+
+u32 tcg_fp_take(struct tcg_cpu *cpu)
+{
+	return 0;
+}
+
 void tcg_stats_get(struct tcg_stats *stats)
 {
 	*stats = (struct tcg_stats){ 0 };

@@ -128,6 +128,8 @@ bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
 {
 	g_mutex_lock(&lock);
 	cpu->use_jit = jit && cpu->ops->translate && init_locked();
+	cpu->v_loaded = 0;
+	tcg_fp_set(cpu, TCG_ROUND_NEAREST);
 	cpu->next = all_cpus;
 	all_cpus = cpu;
 	g_mutex_unlock(&lock);

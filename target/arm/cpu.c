@@ -1,5 +1,6 @@
 /* target/arm/cpu.c - one step of the interpreter and the CPU model "max". */
 #include "accel/tcg/mem.h"
+#include "target/arm/fp.h"
 #include "target/arm/sem.h"
 #include "target/arm/sem_mem.h"
 
@@ -46,7 +47,41 @@ bool arm_fp_enabled(const struct arm_cpu *cpu)
 
 u32 arm_state_key(const struct arm_cpu *cpu)
 {
-	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3;
+	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3 |
+	       !!(cpu->fpcr & FPCR_FZ) << 4;
+}
+
+/* AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */
+#define FPCR_BITS 0x07c80000u
+#define FPSR_BITS 0x0800009fu
+
+u32 arm_get_fpsr(struct arm_cpu *cpu)
+{
+	u32 raised = tcg_fp_take(&cpu->tcg);
+
+	_Static_assert(TCG_FP_INVALID == FPSR_IOC && TCG_FP_DIVZERO == FPSR_DZC &&
+			       TCG_FP_OVERFLOW == FPSR_OFC && TCG_FP_UNDERFLOW == FPSR_UFC &&
+			       TCG_FP_INEXACT == FPSR_IXC,
+		       "flags have the same places");
+	cpu->fpsr |= raised & ~TCG_FP_SATURATED;
+	if (raised & TCG_FP_SATURATED)
+		cpu->fpsr |= FPSR_QC;
+	return cpu->fpsr;
+}
+
+void arm_set_fpsr(struct arm_cpu *cpu, u32 val)
+{
+	tcg_fp_take(&cpu->tcg);
+	cpu->fpsr = val & FPSR_BITS;
+}
+
+void arm_set_fpcr(struct arm_cpu *cpu, u32 val)
+{
+	u32 bits = cpu_has(cpu, ARM_FEAT_FP16) ? FPCR_BITS : FPCR_BITS & ~FPCR_FZ16;
+
+	cpu->fpcr = val & bits;
+	tcg_fp_set(&cpu->tcg, (enum tcg_rounding)(cpu->fpcr >> FPCR_RMODE_SHIFT & 3));
+	arm_state_changed(cpu);
 }
 
 void check_fp_access(struct arm_cpu *cpu)

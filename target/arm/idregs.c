@@ -113,7 +113,6 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	cpu->tcg.nzcv = 0;
 	cpu->tcg.excl_addr = ~(u64)0;
 	memset(&cpu->sp_el, 0, offsetof(struct arm_cpu, midr) - offsetof(struct arm_cpu, sp_el));
-	cpu->fpcr = cpu->fpsr = 0;
 	cpu->pstate = PSTATE_SPSEL | el << PSTATE_EL_SHIFT | PSTATE_DAIF;
 	cpu->sctlr_el[1] = SCTLR_RES1_EL1;
 	cpu->sctlr_el[2] = cpu->sctlr_el[3] = SCTLR_RES1_EL2;
@@ -127,6 +126,8 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 		arm_timers_reset(cpu);
 	if (cpu->icc_reset)
 		cpu->icc_reset(cpu);
+	arm_set_fpsr(cpu, 0);
+	arm_set_fpcr(cpu, 0);
 	if (cpu->mmu)
 		arm_mmu_flush(cpu);
 	tcg_set_pc(&cpu->tcg, entry);

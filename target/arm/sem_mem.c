@@ -140,7 +140,6 @@ static void store_vector(struct arm_cpu *cpu, u64 va, const struct tcg_vreg *v, 
 
 static void load_store_vector(struct arm_cpu *cpu, u64 va, unsigned lg, bool load, unsigned rt)
 {
-	check_fp_access(cpu);
 	if (load)
 		*cpu_v(cpu, rt) = load_vector(cpu, va, lg);
 	else
@@ -184,7 +183,6 @@ void exec_LDSTP_v(struct arm_cpu *cpu, const struct a64_LDSTP_v *i)
 	u64 next = base + (s64)i->imm * size;
 	u64 va = i->mode == 1 ? base : next;
 
-	check_fp_access(cpu);
 	if (i->l) {
 		struct tcg_vreg v0 = load_vector(cpu, va, lg);
 		struct tcg_vreg v1 = load_vector(cpu, va + size, lg);

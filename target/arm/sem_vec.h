@@ -196,6 +196,11 @@ static inline struct tcg_vreg vec_by_element(struct arm_cpu *cpu, unsigned size,
 	return vec_splat(2, vget(cpu_v(cpu, rm | (index & 1) << 4), 2, hl));
 }
 
+/* The value of an AdvSIMD immediate, inverted where the instruction does that; true for ORR and
+ * BIC. */
+u64 movi_value(const struct a64_MOVI_v *i);
+bool movi_is_logic(const struct a64_MOVI_v *i);
+
 /* Operations that several groups of instructions use. */
 VEC_OP(op_sqdmulh)
 {

@@ -150,23 +150,34 @@ static u64 expand_imm(const struct a64_MOVI_v *i, unsigned imm8)
 	return r;
 }
 
+bool movi_is_logic(const struct a64_MOVI_v *i)
+{
+	return i->cmode < 12 && i->cmode & 1;
+}
+
+u64 movi_value(const struct a64_MOVI_v *i)
+{
+	u64 imm = expand_imm(i, i->abc << 5 | i->defgh);
+
+	return i->op && i->cmode < 14 ? ~imm : imm;
+}
+
 /* MOVI, MVNI, ORR, BIC and FMOV. */
 void exec_MOVI_v(struct arm_cpu *cpu, const struct a64_MOVI_v *i)
 {
-	bool modifies = i->cmode < 12 && i->cmode & 1; /* ORR, BIC */
 	struct tcg_vreg r = { { 0, 0 } };
 	u64 imm;
 
 	if (i->half && !cpu_has(cpu, ARM_FEAT_FP16))
 		arm_undefined(cpu);
-	imm = expand_imm(i, i->abc << 5 | i->defgh);
+	imm = movi_value(i);
 	for (unsigned half = 0; half <= i->q; half++) {
 		u64 old = cpu_v(cpu, i->rd)->d[half];
 
-		if (modifies)
-			r.d[half] = i->op ? old & ~imm : old | imm;
+		if (movi_is_logic(i))
+			r.d[half] = i->op ? old & imm : old | imm;
 		else
-			r.d[half] = i->op && i->cmode < 14 ? ~imm : imm;
+			r.d[half] = imm;
 	}
 	*cpu_v(cpu, i->rd) = r;
 }

@@ -67,10 +67,6 @@ static void write_daif(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 va
 	arm_unmasked(cpu);
 }
 
-/* FPCR: AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */
-#define FPCR_BITS 0x07c80000u
-#define FPSR_BITS 0x0800009fu
-
 static u64 read_fpcr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
 	check_fp_access(cpu);
@@ -79,23 +75,20 @@ static u64 read_fpcr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 
 static void write_fpcr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
-	u32 bits = cpu_has(cpu, ARM_FEAT_FP16) ? FPCR_BITS : FPCR_BITS & ~(1u << 19);
-
 	check_fp_access(cpu);
-	cpu->fpcr = val & bits;
-	arm_state_changed(cpu);
+	arm_set_fpcr(cpu, val);
 }
 
 static u64 read_fpsr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
 	check_fp_access(cpu);
-	return cpu->fpsr;
+	return arm_get_fpsr(cpu);
 }
 
 static void write_fpsr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
 	check_fp_access(cpu);
-	cpu->fpsr = val & FPSR_BITS;
+	arm_set_fpsr(cpu, val);
 }
 
 static u64 read_current_el(struct arm_cpu *cpu, const struct arm_sysreg *reg)

@@ -2,7 +2,7 @@
  * target/arm/trans.c - one region: decode, find what flags are needed, apply the rules.
  */
 #include "target/arm/sem.h"
-#include "target/arm/trans.h"
+#include "target/arm/trans_vec.h"
 
 #define PEEK 6 /* instructions looked at behind a region's exit to see whether flags are dead */
 
@@ -89,20 +89,41 @@ static void find_targets(struct trans *t, struct arm_region *r)
 	}
 }
 
+/* The same of an FP or SIMD instruction. */
+static u32 written_by_fp(const struct a64_insn *insn)
+{
+	u32 rd = 1u << (insn->raw & 31), rn = 1u << (insn->raw >> 5 & 31);
+
+	switch (insn->op) {
+	case A64_FMOV_g: return insn->args.FMOV_g.in ? 0 : rd;
+	case A64_FMOV_top: return insn->args.FMOV_top.in ? 0 : rd;
+	case A64_FCVT_g:
+	case A64_FCVTA_g:
+	case A64_FCVTZ_gf:
+	case A64_FJCVTZS:
+	case A64_SMOV:
+	case A64_UMOV: return rd;
+	case A64_LDST_iv: return insn->args.LDST_iv.mode & 1 ? rn : 0;
+	case A64_LDSTP_v: return insn->args.LDSTP_v.mode & 1 ? rn : 0;
+	case A64_LDST_multi: return insn->args.LDST_multi.post ? rn : 0;
+	case A64_LDST_lane: return insn->args.LDST_lane.post ? rn : 0;
+	default: return 0;
+	}
+}
+
 u32 arm_written(const struct a64_insn *insn)
 {
 	u32 raw = insn->raw;
 	u32 rt = 1u << (raw & 31), rn = 1u << (raw >> 5 & 31), rt2 = 1u << (raw >> 10 & 31);
 
+	if (a64_rules[insn->op].fp)
+		return written_by_fp(insn);
 	switch (insn->op) {
 	case A64_CBZ:
 	case A64_TBZ:
 	case A64_BCOND:
 	case A64_BR:
 	case A64_RET:
-	case A64_LDST_uv:
-	case A64_LDST_rv:
-	case A64_LDR_litv:
 	case A64_CCMP: return 0;
 	case A64_B:
 	case A64_BLR: return 1u << 30;
@@ -110,10 +131,8 @@ u32 arm_written(const struct a64_insn *insn)
 	case A64_LDST_r: return insn->args.LDST_r.opc ? rt : 0;
 	case A64_LDST_i:
 		return (insn->args.LDST_i.opc ? rt : 0) | (insn->args.LDST_i.mode & 1 ? rn : 0);
-	case A64_LDST_iv: return insn->args.LDST_iv.mode & 1 ? rn : 0;
 	case A64_LDSTP:
 		return (insn->args.LDSTP.l ? rt | rt2 : 0) | (insn->args.LDSTP.mode & 1 ? rn : 0);
-	case A64_LDSTP_v: return insn->args.LDSTP_v.mode & 1 ? rn : 0;
 	case A64_CAS:
 	case A64_ATOMIC:
 	case A64_LDSTX: return rt | 1u << (raw >> 16 & 31);
@@ -216,9 +235,29 @@ static bool keeps_host_flags(unsigned op)
 	case A64_B:
 	case A64_HINT:
 	case A64_MOVW:
-	case A64_ADR: return true;
+	case A64_ADR:
+	case A64_FMOV_r:
+	case A64_FABS_s:
+	case A64_FNEG_s:
+	case A64_FCSEL:
+	case A64_FCCMP: return true;
 	default: return false;
 	}
+}
+
+bool arm_flags_live_after(struct trans *t)
+{
+	const struct arm_region *r = region_of(t);
+
+	return r->current + 1 >= r->n || r->live[r->current + 1];
+}
+
+bool arm_next_reads_flags(struct trans *t)
+{
+	const struct arm_region *r = region_of(t);
+	unsigned next = r->current + 1;
+
+	return next < r->n && !r->target[next] && r->insn[next].reads_flags;
 }
 
 static bool apply_rule(struct trans *t, const struct a64_insn *insn)
@@ -228,6 +267,8 @@ static bool apply_rule(struct trans *t, const struct a64_insn *insn)
 	if (!keeps_host_flags(insn->op))
 		flags_clobber(t);
 	flags_protect(t, arm_written(insn));
+	if (rule->fp && insn->op != A64_FCSEL && insn->op != A64_FCCMP)
+		flags_protect_vectors(t);
 	return rule->trans && rule->trans(t, &insn->args);
 }
 
@@ -302,10 +343,23 @@ static void translate_copy(struct trans *t, struct arm_region *r, struct arm_ran
 	e_jump(t, copy->done);
 }
 
+static bool has_vector_rules(const struct arm_region *r)
+{
+	if (!e_has_vectors() || !arm_fp_enabled(r->cpu))
+		return false;
+	for (unsigned i = 0; i < r->n; i++)
+		if (a64_rules[r->insn[i].op].fp && a64_rules[r->insn[i].op].trans)
+			return true;
+	return false;
+}
+
 static void translate_all(struct trans *t, struct arm_region *r)
 {
 	struct arm_range range;
 	unsigned last;
+
+	if (has_vector_rules(r))
+		e_use_vectors(t);
 
 	for (unsigned i = 0; i < r->n; i++) {
 		begin_label(t, r, i);

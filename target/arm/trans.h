@@ -59,4 +59,9 @@ void arm_goto(struct trans *t, unsigned cc, s64 to);
 /* True if NZCV may be read at page offset @to before it is written. */
 bool arm_flags_live_at(struct trans *t, s64 to);
 
+/* NZCV may be read after the current instruction; it is read by the next one, which nothing else
+ * leads to. */
+bool arm_flags_live_after(struct trans *t);
+bool arm_next_reads_flags(struct trans *t);
+
 #endif

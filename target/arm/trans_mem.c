@@ -92,18 +92,15 @@ bool trans_LDSTP(struct trans *t, const struct a64_LDSTP *i)
 	return true;
 }
 
-static bool load_store_vector(struct trans *t, unsigned lg, bool load, unsigned vt,
+static void load_store_vector(struct trans *t, unsigned lg, bool load, unsigned vt,
 			      const struct e_address *at)
 {
 	u8 v[] = { vt };
 
-	if (!arm_fp_enabled(region_of(t)->cpu))
-		return false;
 	if (load)
 		e_load_vector(t, 1u << lg, v, 1, at);
 	else
 		e_store_vector(t, 1u << lg, v, 1, at);
-	return true;
 }
 
 bool trans_LDST_uv(struct trans *t, const struct a64_LDST_uv *i)
@@ -111,15 +108,15 @@ bool trans_LDST_uv(struct trans *t, const struct a64_LDST_uv *i)
 	unsigned lg = i->big ? 4 : i->size;
 	struct e_address at = address_imm(t, i->rn, (s32)i->imm << lg);
 
-	return load_store_vector(t, lg, i->l, i->rt, &at);
+	load_store_vector(t, lg, i->l, i->rt, &at);
+	return true;
 }
 
 bool trans_LDST_iv(struct trans *t, const struct a64_LDST_iv *i)
 {
 	struct e_address at = address_imm(t, i->rn, i->mode == 1 ? 0 : i->imm);
 
-	if (!load_store_vector(t, i->big ? 4 : i->size, i->l, i->rt, &at))
-		return false;
+	load_store_vector(t, i->big ? 4 : i->size, i->l, i->rt, &at);
 	if (i->mode & 1)
 		e_addi(t, 1, i->rn, i->rn, i->imm);
 	return true;
@@ -130,7 +127,8 @@ bool trans_LDST_rv(struct trans *t, const struct a64_LDST_rv *i)
 	unsigned lg = i->big ? 4 : i->size;
 	struct e_address at = address_reg(t, i->rn, i->rm, i->opt, i->s ? lg : 0);
 
-	return load_store_vector(t, lg, i->l, i->rt, &at);
+	load_store_vector(t, lg, i->l, i->rt, &at);
+	return true;
 }
 
 bool trans_LDR_litv(struct trans *t, const struct a64_LDR_litv *i)
@@ -138,7 +136,8 @@ bool trans_LDR_litv(struct trans *t, const struct a64_LDR_litv *i)
 	struct e_address at = { .base = E_T0 };
 
 	e_pc(t, E_T0, t->off + (s64)i->imm * 4);
-	return load_store_vector(t, i->opc + 2, true, i->rt, &at);
+	load_store_vector(t, i->opc + 2, true, i->rt, &at);
+	return true;
 }
 
 bool trans_LDSTP_v(struct trans *t, const struct a64_LDSTP_v *i)
@@ -148,8 +147,6 @@ bool trans_LDSTP_v(struct trans *t, const struct a64_LDSTP_v *i)
 	struct e_address at = address_imm(t, i->rn, i->mode == 1 ? 0 : imm);
 	u8 v[] = { i->rt, i->rt2 };
 
-	if (!arm_fp_enabled(region_of(t)->cpu))
-		return false;
 	if (i->l)
 		e_load_vector(t, 1u << lg, v, 2, &at);
 	else

@@ -102,7 +102,7 @@ static bool step_access(const struct arm_region *r, const struct a64_insn *insn,
 	}
 }
 
-/* Operations whose rules emit neither branches nor calls. */
+/* Operations whose rules neither branch nor access memory. */
 static bool is_plain(unsigned op)
 {
 	switch (op) {
@@ -120,7 +120,14 @@ static bool is_plain(unsigned op)
 	case A64_MADD:
 	case A64_MADDL:
 	case A64_HINT: return true;
-	default: return false;
+	case A64_LDST_uv:
+	case A64_LDST_iv:
+	case A64_LDST_rv:
+	case A64_LDR_litv:
+	case A64_LDSTP_v:
+	case A64_LDST_multi:
+	case A64_LDST_lane: return false;
+	default: return a64_rules[op].fp; /* at most a call that returns */
 	}
 }
 
@@ -131,7 +138,7 @@ static bool classify(const struct arm_region *r, const struct a64_insn *insn, un
 	*s = (struct step){ 0 };
 	if (base_of(insn) == base)
 		return step_access(r, insn, s);
-	if (!is_plain(insn->op))
+	if (!is_plain(insn->op) || (a64_rules[insn->op].fp && !arm_fp_enabled(r->cpu)))
 		return false;
 	if (insn->op == A64_ADDSUB_i && insn->args.ADDSUB_i.rd == base &&
 	    insn->args.ADDSUB_i.rn == base && !insn->args.ADDSUB_i.s && insn->args.ADDSUB_i.sf) {

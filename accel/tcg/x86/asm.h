@@ -16,8 +16,10 @@ enum {
 	CC_AE = 3,
 	CC_E = 4,
 	CC_NE = 5,
+	CC_BE = 6,
 	CC_A = 7,
 	CC_S = 8,
+	CC_P = 10,
 	CC_GE = 13,
 	CC_G = 15
 };
@@ -28,6 +30,7 @@ enum {
 #define OP_F3   0x400
 #define OP_BYTE 0x800 /* 8-bit registers: rsi, rdi and rbp need a REX prefix */
 #define OP_0F38 0x1000
+#define OP_F2   0x2000
 
 #define OP_ADD       0x03
 #define OP_OR        0x0b
@@ -78,6 +81,8 @@ static inline void x_opcode(struct trans *t, unsigned w, unsigned op, unsigned r
 		x_byte(t, 0x66);
 	if (op & OP_F3)
 		x_byte(t, 0xf3);
+	if (op & OP_F2)
+		x_byte(t, 0xf2);
 	if (rex || op & OP_BYTE)
 		x_byte(t, 0x40 | rex);
 	if (op & (OP_0F | OP_0F38))

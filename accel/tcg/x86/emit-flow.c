@@ -1,6 +1,6 @@
 /* accel/tcg/x86/emit-flow.c - labels, branches, region exits and calls on x86-64. */
 #include "accel/tcg/region.h"
-#include "accel/tcg/x86/host.h"
+#include "accel/tcg/x86/vec.h"
 
 static struct slow_path slow_paths[TCG_MAX_SLOW];
 
@@ -65,9 +65,20 @@ void e_begin(struct trans *t)
 	event_check(t, t->off);
 }
 
+void e_use_vectors(struct trans *t)
+{
+	struct slow_path *s;
+
+	t->vectors = true;
+	x_mi(t, 0, 7, RBP, CPU_FIELD(v_loaded), 0);
+	s = x_slow(t, SLOW_VECTORS, x_jcc32(t, CC_E));
+	s->done = t->p;
+}
+
 void e_label(struct trans *t, unsigned n, bool head)
 {
 	t->label[n] = t->p;
+	t->v_zero64 = t->v_zero32 = 0;
 	if (head)
 		event_check(t, t->off);
 }
@@ -211,7 +222,7 @@ void x_call_exec(struct trans *t, void (*fn)(void), const void *args, unsigned s
 	x_here8(t, over);
 	x_rip(t, 1, OP_LEA, RDX, copy);
 	x_movi(t, RAX, (u64)(uintptr_t)fn);
-	x_call_out(t, host_entry.call_exec);
+	x_call_out(t, host_entry.call_exec[t->vectors]);
 }
 
 void e_call(struct trans *t, void (*fn)(void), const void *args, unsigned size, bool end)
@@ -223,6 +234,7 @@ void e_call(struct trans *t, void (*fn)(void), const void *args, unsigned size, 
 		x_rm(t, 1, OP_STORE, RAX, RBP, CPU_FIELD(npc));
 	}
 	x_call_exec(t, fn, args, size);
+	t->v_zero64 = t->v_zero32 = 0;
 	if (end) {
 		x_rm(t, 1, OP_LOAD, RAX, RBP, CPU_FIELD(npc));
 		x_goto_rax(t);
@@ -268,6 +280,18 @@ void x_slow_flow(struct trans *t, struct slow_path *s)
 	case SLOW_INDIRECT:
 		x_set32(s->from, t->p);
 		x_jump_out(t, host_entry.leave_rax);
+		break;
+	case SLOW_EXEC:
+		x_set32(s->from, t->p);
+		x_store_flags(t, &s->flags);
+		x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);
+		x_call_exec(t, s->fn, s->args, s->args_size);
+		x_set32(x_jmp32(t), s->done);
+		break;
+	case SLOW_VECTORS:
+		x_set32(s->from, t->p);
+		x_call_out(t, host_entry.load_vectors);
+		x_set32(x_jmp32(t), s->done);
 		break;
 	default: /* SLOW_EVENT */
 		x_set32(s->from, t->p);

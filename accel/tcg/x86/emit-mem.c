@@ -6,7 +6,7 @@
  * of the base register's hint, but not so near to its end that any access could leave it. rcx then
  * holds host address - virtual address.
  */
-#include "accel/tcg/x86/host.h"
+#include "accel/tcg/x86/vec.h"
 
 #define HINT_FIELD(f) ((s32)offsetof(struct page_hint, f))
 #define HINT_LIMIT    (TCG_PAGE_SIZE - 31) /* the widest access has 32 bytes */
@@ -274,14 +274,94 @@ void e_store_pair(struct trans *t, unsigned size, unsigned v0, unsigned v1,
 	a.slow->done = t->p;
 }
 
-static s32 vector_disp(unsigned v, unsigned half)
+/* Move a vector register from or to [base + index + disp], or [base + disp] without an index. */
+struct place {
+	unsigned base;
+	int index; /* -1 = none */
+	s32 disp;
+};
+
+static void move(struct trans *t, u32 op, unsigned reg, const struct place *at)
 {
-	return CPU_FIELD(v) + (s32)(v * sizeof(struct tcg_vreg) + half * 8);
+	if (at->index < 0)
+		x_vm(t, op, reg, 0, at->base, at->disp);
+	else
+		x_vmx(t, op, reg, at->base, at->index, at->disp);
 }
 
-/* movups xmm0, [va + rcx + disp] and the like */
-#define OP_MOVUPS_LOAD  (0x10 | OP_0F)
-#define OP_MOVUPS_STORE (0x11 | OP_0F)
+/* General register, for sizes that vector loads do not have and without vectors. */
+static void move_general(struct trans *t, unsigned w, unsigned op, unsigned reg,
+			 const struct place *at)
+{
+	if (at->index < 0)
+		x_rm(t, w, op, reg, at->base, at->disp);
+	else
+		x_rmx(t, w, op, reg, at->base, at->index, 0, at->disp);
+}
+
+/* v = @size bytes, the rest 0 */
+static void load_vector(struct trans *t, unsigned size, unsigned v, const struct place *at)
+{
+	static const u16 load[] = {
+		[1] = OP_MOVZX8, [2] = OP_MOVZX16, [4] = OP_LOAD, [8] = OP_LOAD
+	};
+	static const u32 op[] = { [4] = V_MOVSS_LOAD, [8] = V_MOVSD_LOAD, [16] = V_MOVUPS_LOAD };
+	unsigned r = xv_dest(v, X_T1);
+
+	if (!host_vectors) {
+		struct place second = *at;
+
+		second.disp += 8;
+		move_general(t, size >= 8, size == 16 ? OP_LOAD : load[size], RDX, at);
+		x_rm(t, 1, OP_STORE, RDX, RBP, vreg_disp(v, 0));
+		if (size == 16)
+			move_general(t, 1, OP_LOAD, RDX, &second);
+		else
+			x_movi(t, RDX, 0);
+		x_rm(t, 1, OP_STORE, RDX, RBP, vreg_disp(v, 1));
+		return;
+	}
+	if (size < 4) {
+		move_general(t, 0, load[size], RDX, at);
+		x_v(t, V_MOVD_IN, r, 0, RDX);
+	} else {
+		move(t, op[size], r, at);
+	}
+	xv_put(t, v, r);
+	xv_set_zero(t, v, size <= 8, size <= 4);
+}
+
+static void store_vector(struct trans *t, unsigned size, unsigned v, const struct place *at)
+{
+	static const u32 op[] = { [4] = V_MOVSS_STORE, [8] = V_MOVSD_STORE, [16] = V_MOVUPS_STORE };
+	unsigned r;
+
+	if (!host_vectors || (size < 4 && host_vreg(v) < 0)) {
+		struct place second = *at;
+
+		second.disp += 8;
+		x_rm(t, 1, OP_LOAD, RDX, RBP, vreg_disp(v, 0));
+		move_general(t, size >= 8, store_opcode[MIN(size, 8)], RDX, at);
+		if (size == 16) {
+			x_rm(t, 1, OP_LOAD, RDX, RBP, vreg_disp(v, 1));
+			move_general(t, 1, OP_STORE, RDX, &second);
+		}
+		return;
+	}
+	if (size < 4) {
+		x_v(t, V_MOVD_OUT, host_vreg(v), 0, RDX);
+		move_general(t, 0, store_opcode[size], RDX, at);
+		return;
+	}
+	r = host_vreg(v) >= 0 ? (unsigned)host_vreg(v) : X_T1;
+	if (r == X_T1) /* only what is needed, so that it can come from the store before */
+		x_vm(t,
+		     size == 16  ? V_MOVUPS_LOAD
+		     : size == 8 ? V_MOVSD_LOAD
+				 : V_MOVSS_LOAD,
+		     r, 0, RBP, vreg_disp(v, 0));
+	move(t, op[size], r, at);
+}
 
 static void begin_vector(struct trans *t, struct access *a, bool write, unsigned size, const u8 *v,
 			 unsigned n, const struct e_address *at)
@@ -299,22 +379,11 @@ static void begin_vector(struct trans *t, struct access *a, bool write, unsigned
 void e_load_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 		   const struct e_address *at)
 {
-	static const u8 ext[] = { [1] = E_U8, [2] = E_U16, [4] = E_U32, [8] = E_U64 };
 	struct access a;
 
 	begin_vector(t, &a, false, size, v, n, at);
-	for (unsigned i = 0; i < n; i++) {
-		s32 disp = a.disp + (s32)(i * size);
-
-		if (size == 16) {
-			x_rmx(t, 0, OP_MOVUPS_LOAD, 0, a.va, RCX, 0, disp);
-			x_rm(t, 0, OP_MOVUPS_STORE, 0, RBP, vector_disp(v[i], 0));
-			continue;
-		}
-		x_rmx(t, size == 8, load_opcode[ext[size]], RDX, a.va, RCX, 0, disp);
-		x_rm(t, 1, OP_STORE, RDX, RBP, vector_disp(v[i], 0));
-		x_mov_mi(t, 1, RBP, vector_disp(v[i], 1), 0);
-	}
+	for (unsigned i = 0; i < n; i++)
+		load_vector(t, size, v[i], &(struct place){ a.va, RCX, a.disp + (s32)(i * size) });
 	a.slow->done = t->p;
 }
 
@@ -324,17 +393,8 @@ void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 	struct access a;
 
 	begin_vector(t, &a, true, size, v, n, at);
-	for (unsigned i = 0; i < n; i++) {
-		s32 disp = a.disp + (s32)(i * size);
-
-		if (size == 16) {
-			x_rm(t, 0, OP_MOVUPS_LOAD, 0, RBP, vector_disp(v[i], 0));
-			x_rmx(t, 0, OP_MOVUPS_STORE, 0, a.va, RCX, 0, disp);
-			continue;
-		}
-		x_rm(t, 1, OP_LOAD, RDX, RBP, vector_disp(v[i], 0));
-		x_rmx(t, size == 8, store_opcode[size], RDX, a.va, RCX, 0, disp);
-	}
+	for (unsigned i = 0; i < n; i++)
+		store_vector(t, size, v[i], &(struct place){ a.va, RCX, a.disp + (s32)(i * size) });
 	a.slow->done = t->p;
 }
 
@@ -381,8 +441,7 @@ static void slow_values(struct trans *t, const struct slow_path *s)
 		s32 to = CPU_FIELD(transfer) + (s32)(i * 16);
 
 		if (s->vector) {
-			x_rm(t, 0, OP_MOVUPS_LOAD, 0, RBP, vector_disp(operand[i], 0));
-			x_rm(t, 0, OP_MOVUPS_STORE, 0, RBP, to);
+			store_vector(t, 16, operand[i], &(struct place){ RBP, -1, to });
 		} else {
 			x_get(t, 1, RDX, operand[i]);
 			x_rm(t, 1, OP_STORE, RDX, RBP, to);
@@ -399,8 +458,7 @@ static void slow_results(struct trans *t, const struct slow_path *s)
 		s32 from = CPU_FIELD(transfer) + (s32)(i * 16);
 
 		if (s->vector) {
-			x_rm(t, 0, OP_MOVUPS_LOAD, 0, RBP, from);
-			x_rm(t, 0, OP_MOVUPS_STORE, 0, RBP, vector_disp(operand[i], 0));
+			load_vector(t, 16, operand[i], &(struct place){ RBP, -1, from });
 		} else {
 			unsigned r = x_dest(operand[i], RDX);
 			unsigned wide = s->ext == E_U64 ? 1 : s->ext < E_S8 ? 0 : s->w;
@@ -452,7 +510,7 @@ void x_slow_memory(struct trans *t, struct slow_path *s)
 	if (!write || count == 2 || s->vector)
 		x_movi(t, RDX, s->size | count << 8);
 	x_movi(t, RAX, (u64)(uintptr_t)slow_function(s));
-	x_call_out(t, host_entry.call_memory);
+	x_call_out(t, host_entry.call_memory[t->vectors]);
 	if (!write)
 		slow_results(t, s);
 	x_set32(x_jmp32(t), s->done);

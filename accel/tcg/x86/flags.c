@@ -88,6 +88,8 @@ void x_store_flags(struct trans *t, const struct flags_state *f)
 {
 	if (f->where == FLAGS_HOST)
 		store_host_flags(t, f->borrow);
+	else if (f->where == FLAGS_PENDING && f->redo == REDO_FCMP)
+		x_store_fcmp(t, f);
 	else if (f->where == FLAGS_PENDING)
 		store_host_flags(t, redo(t, f));
 }
@@ -113,7 +115,7 @@ static bool depends_on(const struct flags_state *f, u32 mask)
 {
 	u32 used = 0;
 
-	if (f->redo == REDO_NONE)
+	if (f->redo == REDO_NONE || f->redo == REDO_FCMP)
 		return false;
 	if (f->a < 32)
 		used |= 1u << f->a;
@@ -125,6 +127,12 @@ static bool depends_on(const struct flags_state *f, u32 mask)
 void flags_protect(struct trans *t, u32 mask)
 {
 	if (t->flags.where != FLAGS_STORED && depends_on(&t->flags, mask))
+		flags_sync(t);
+}
+
+void flags_protect_vectors(struct trans *t)
+{
+	if (t->flags.where == FLAGS_PENDING && t->flags.redo == REDO_FCMP)
 		flags_sync(t);
 }
 
@@ -166,6 +174,8 @@ unsigned flags_use(struct trans *t, enum e_cond cond)
 		}
 		return host_cond(t, cond);
 	}
+	if (t->flags.where == FLAGS_PENDING && t->flags.redo == REDO_FCMP)
+		return x_use_fcmp(t, &t->flags, cond); /* may have to be made again for another */
 	if (t->flags.where == FLAGS_PENDING) {
 		t->flags.borrow = redo(t, &t->flags);
 		t->flags.where = FLAGS_HOST;

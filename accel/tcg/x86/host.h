@@ -3,8 +3,8 @@
  *
  *   rbp  &cpu->r[20], so that r[4] to state_key have one-byte displacements
  *   r15  cpu->mmu
- *   rax rcx rdx  scratch;  xmm0 xmm1 scratch
- *   the other registers: ten guest registers, see pinned[]
+ *   rax rcx rdx  scratch
+ *   the other registers: ten guest registers, see pinned[]; vectors: vec.h
  */
 #ifndef ACCEL_TCG_X86_HOST_H
 #define ACCEL_TCG_X86_HOST_H
@@ -75,6 +75,8 @@ enum slow_kind {
 	SLOW_GOTO,     /* synchronise flags, then go to instruction insn */
 	SLOW_INDIRECT, /* the jump cache does not know the address in rax */
 	SLOW_EVENT,    /* cpu->exit_request: leave at the current offset */
+	SLOW_EXEC,     /* call fn instead, then go on at done */
+	SLOW_VECTORS,  /* load the vectors, then go on at done */
 };
 
 #define NO_REG 0xff
@@ -114,6 +116,10 @@ struct slow_path *x_checked_address(struct trans *t, enum slow_kind kind, unsign
 /* Code that stores NZCV as described by @f, whatever the translation state is. */
 void x_store_flags(struct trans *t, const struct flags_state *f);
 
+/* The same of a floating-point comparison; and test a condition of it, see flags_use(). */
+void x_store_fcmp(struct trans *t, const struct flags_state *f);
+unsigned x_use_fcmp(struct trans *t, const struct flags_state *f, enum e_cond cond);
+
 /* Address in rax: go there by the jump cache. Flags must be stored. */
 void x_goto_rax(struct trans *t);
 
@@ -127,10 +133,13 @@ void x_call_out(struct trans *t, const u8 *target);
 /* Code made once at start; addresses are executable ones. */
 struct host_entry {
 	u64 (*enter)(struct tcg_cpu *cpu, const void *code);
-	const u8 *leave;       /* end of enter(), which returns rax */
-	const u8 *leave_rax;   /* the same with guest pc rax, and nothing to be chained */
-	const u8 *call_memory; /* function rax(cpu, rcx, rdx); general registers are kept */
-	const u8 *call_exec;   /* function rax(cpu, rdx); all guest state may change */
+	const u8 *leave;     /* end of enter(), which returns rax */
+	const u8 *leave_rax; /* the same with guest pc rax, and nothing to be chained */
+	/* Functions rax(cpu, rcx, rdx), which changes no registers but mmu->, and rax(cpu, rdx),
+	 * which may change all guest state. [1]: for regions with vectors, which stay loaded. */
+	const u8 *call_memory[2];
+	const u8 *call_exec[2];
+	const u8 *load_vectors; /* keeps general registers */
 };
 extern struct host_entry host_entry;
 

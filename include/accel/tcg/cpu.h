@@ -19,8 +19,8 @@ struct trans;
 #define TCG_PAGE_SIZE (1u << TCG_PAGE_BITS)
 #define TCG_PAGE_MASK (~(u64)(TCG_PAGE_SIZE - 1))
 
-/* Bits of tcg_cpu.nzcv, in the order that the x86 instructions lahf and seto leave; other bits
- * of the word are undefined. */
+/* Bits of tcg_cpu.nzcv, in the order that the x86 instructions lahf and seto leave; bits 1 to 7 are
+ * 0, all others undefined. */
 #define TCG_FLAG_N (1u << 15)
 #define TCG_FLAG_Z (1u << 14)
 #define TCG_FLAG_C (1u << 8)
@@ -78,10 +78,13 @@ struct tcg_cpu {
 	u32 nzcv;            /* TCG_FLAG_x */
 	struct tcg_mmu *mmu; /* soft TLB of the current regime and privilege */
 	u32 pc_off;          /* offset in pc_page; exact only in helpers and outside regions */
+	u32 v_loaded;        /* translated code holds part of v[] in host registers */
 	u32 state_key;       /* target state that translations depend on (privilege, ...) */
+	u32 fp_control;      /* of translated code, in the host's format: see tcg_fp_set() */
 	u64 npc;             /* where exec functions of branches put the next pc */
 	struct tcg_vreg v[32];
-	u64 transfer[4]; /* values of a slow access of translated code */
+	struct tcg_vreg v_saturated; /* not 0: an element was saturated, see tcg_fp_take() */
+	u64 transfer[4];             /* values of a slow access of translated code */
 
 	const struct tcg_ops *ops;
 	jmp_buf unwind; /* set while tcg_run() is on the stack */
@@ -146,6 +149,27 @@ int tcg_set_code_size(u64 size);
  * @key: any value; code translated under one key is never run under another.
  */
 void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key);
+
+/* What floating-point instructions of translated code have raised. */
+#define TCG_FP_INVALID   (1u << 0)
+#define TCG_FP_DIVZERO   (1u << 1)
+#define TCG_FP_OVERFLOW  (1u << 2)
+#define TCG_FP_UNDERFLOW (1u << 3)
+#define TCG_FP_INEXACT   (1u << 4)
+#define TCG_FP_SATURATED (1u << 5) /* an integer element of a vector was saturated */
+
+enum tcg_rounding { TCG_ROUND_NEAREST, TCG_ROUND_UP, TCG_ROUND_DOWN, TCG_ROUND_ZERO };
+
+/*
+ * tcg_fp_set() - choose the rounding of floating-point instructions of translated code.
+ *
+ * Context: this and tcg_fp_take() on the vCPU's thread outside of translated code, or while the
+ * vCPU does not run.
+ */
+void tcg_fp_set(struct tcg_cpu *cpu, enum tcg_rounding rounding);
+
+/* tcg_fp_take() - TCG_FP_x raised since the last call. */
+u32 tcg_fp_take(struct tcg_cpu *cpu);
 
 struct tcg_stats {
 	u64 regions;    /* translated so far */

@@ -42,6 +42,7 @@ enum flags_redo {
 	REDO_TESTI, /* a & imm */
 	REDO_SUBSI, /* (a + imm) - imm: a holds the result */
 	REDO_ADDSI, /* (a - imm) + imm */
+	REDO_FCMP,  /* of vectors a and b, see e_fcompare() */
 };
 
 struct flags_state {
@@ -75,7 +76,10 @@ struct trans {
 		unsigned insn;
 	} fixup[2 * TCG_MAX_INSNS];
 	unsigned nfixups;
-	u8 range_base;    /* register of an open e_range_begin(), E_ZERO = none */
+	u8 range_base; /* register of an open e_range_begin(), E_ZERO = none */
+	bool vectors;  /* e_use_vectors() was called */
+	/* Vectors that are known to be zero from bit 64 or 32 on. */
+	u32 v_zero64, v_zero32;
 	void *target;     /* for the target's rules */
 	u8 *entry, *dead; /* start of the region; where it leads once discarded */
 };
@@ -124,6 +128,8 @@ void flags_compare(struct trans *t, enum flags_redo redo, unsigned w, unsigned a
 void flags_clobber(struct trans *t);
 /* The guest registers of @mask are about to change. */
 void flags_protect(struct trans *t, u32 mask);
+/* Vectors are about to change. */
+void flags_protect_vectors(struct trans *t);
 /* Put NZCV into cpu->nzcv, if anything may read it. */
 void flags_sync(struct trans *t);
 /* Test @cond. Return: the host condition that is true when @cond is. */

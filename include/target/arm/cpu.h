@@ -85,10 +85,10 @@ struct arm_exception {
 struct arm_cpu {
 	struct tcg_cpu tcg;
 
-	u32 pstate; /* PSTATE_x without NZCV (which is tcg.nzcv) */
-	u32 fpcr, fpsr;
-	u64 features; /* bit n = enum arm_feature n */
-	u64 sp_el[4]; /* banked stack pointers; the current one is tcg.r[31] */
+	u32 pstate;     /* PSTATE_x without NZCV (which is tcg.nzcv) */
+	u32 fpcr, fpsr; /* use arm_set_fpcr(), arm_get_fpsr() and arm_set_fpsr() */
+	u64 features;   /* bit n = enum arm_feature n */
+	u64 sp_el[4];   /* banked stack pointers; the current one is tcg.r[31] */
 	u64 elr_el[4], spsr_el[4], esr_el[4], far_el[4], vbar_el[4];
 	u64 sctlr_el[4], tcr_el[4], ttbr0_el[4], ttbr1_el[4], mair_el[4];
 	u64 tpidr_el[4], tpidrro_el0;
@@ -174,6 +174,17 @@ static inline struct tcg_vreg *cpu_v(struct arm_cpu *cpu, unsigned n)
 {
 	return &cpu->tcg.v[n];
 }
+
+/*
+ * arm_get_fpsr(), arm_set_fpsr(), arm_set_fpcr() - floating-point status and control.
+ *
+ * Translated code keeps exception flags and rounding in the host's form: nobody else may look at
+ * cpu->fpsr or change cpu->fpcr. Bits that do not exist are dropped; arm_state_changed() is called.
+ * Context: the vCPU's thread outside of translated code, or the CPU does not run.
+ */
+u32 arm_get_fpsr(struct arm_cpu *cpu);
+void arm_set_fpsr(struct arm_cpu *cpu, u32 val);
+void arm_set_fpcr(struct arm_cpu *cpu, u32 val);
 
 /*
  * arm_raise() - raise a synchronous exception at the current instruction.

@@ -203,7 +203,7 @@ static void test_fp(void)
 	run_words(cpu, code, 2);
 	g_assert_cmphex(cpu->tcg.v[0].d[0], ==, 0xfff8000000000001);
 	g_assert_cmphex(cpu->tcg.v[0].d[1], ==, 0);
-	g_assert_cmphex(cpu->fpsr, ==, 1);
+	g_assert_cmphex(arm_get_fpsr(cpu), ==, 1);
 
 	cpu->cpacr_el1 = 1u << 20;
 	cpu->tcg.v[2].d[0] = 0;
