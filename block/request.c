@@ -145,32 +145,40 @@ static void submit(struct block_backend *b, struct block_req *r)
 		pool_submit(r);
 }
 
-static struct block_req *request(enum io_op op, u64 offset, const struct iovec *iov, int niov,
-				 block_done_fn *done, void *opaque)
+static struct block_req *request(enum io_op op, const struct block_span *span, block_done_fn *done,
+				 void *opaque)
 {
-	struct block_req *r = g_malloc0(sizeof(*r) + niov * sizeof(*iov));
+	struct block_req *r = g_malloc0(sizeof(*r) + span->niov * sizeof(*span->iov));
 
 	r->op = op;
-	r->offset = offset;
+	r->offset = span->offset;
 	r->done = done;
 	r->opaque = opaque;
-	r->niov = niov;
-	if (niov)
-		memcpy(r->iov, iov, niov * sizeof(*iov));
-	r->bytes = iov_size(iov, niov);
+	r->niov = span->niov;
+	if (span->niov)
+		memcpy(r->iov, span->iov, span->niov * sizeof(*span->iov));
+	r->bytes = iov_size(span->iov, span->niov);
 	return r;
 }
 
-void block_readv(struct block_backend *b, u64 offset, const struct iovec *iov, int niov,
-		 block_done_fn *done, void *opaque)
+/* One that carries no bytes. */
+static struct block_req *bare_request(enum io_op op, u64 offset, block_done_fn *done, void *opaque)
 {
-	submit(b, request(IO_READ, offset, iov, niov, done, opaque));
+	const struct block_span span = { .offset = offset };
+
+	return request(op, &span, done, opaque);
 }
 
-void block_writev(struct block_backend *b, u64 offset, const struct iovec *iov, int niov,
-		  unsigned flags, block_done_fn *done, void *opaque)
+void block_readv(struct block_backend *b, const struct block_span *span, block_done_fn *done,
+		 void *opaque)
 {
-	struct block_req *r = request(IO_WRITE, offset, iov, niov, done, opaque);
+	submit(b, request(IO_READ, span, done, opaque));
+}
+
+void block_writev(struct block_backend *b, const struct block_span *span, unsigned flags,
+		  block_done_fn *done, void *opaque)
+{
+	struct block_req *r = request(IO_WRITE, span, done, opaque);
 
 	r->flags = flags;
 	submit(b, r);
@@ -178,13 +186,13 @@ void block_writev(struct block_backend *b, u64 offset, const struct iovec *iov, 
 
 void block_flush(struct block_backend *b, block_done_fn *done, void *opaque)
 {
-	submit(b, request(IO_FLUSH, 0, NULL, 0, done, opaque));
+	submit(b, bare_request(IO_FLUSH, 0, done, opaque));
 }
 
 void block_discard(struct block_backend *b, u64 offset, u64 bytes, block_done_fn *done,
 		   void *opaque)
 {
-	struct block_req *r = request(IO_DISCARD, offset, NULL, 0, done, opaque);
+	struct block_req *r = bare_request(IO_DISCARD, offset, done, opaque);
 
 	r->bytes = bytes;
 	submit(b, r);
@@ -193,7 +201,7 @@ void block_discard(struct block_backend *b, u64 offset, u64 bytes, block_done_fn
 void block_write_zeroes(struct block_backend *b, u64 offset, u64 bytes, unsigned flags,
 			block_done_fn *done, void *opaque)
 {
-	struct block_req *r = request(IO_ZEROES, offset, NULL, 0, done, opaque);
+	struct block_req *r = bare_request(IO_ZEROES, offset, done, opaque);
 
 	r->bytes = bytes;
 	r->flags = flags;

@@ -68,8 +68,6 @@ static int take_memfd(JsonObject *opts, struct options *o, GError **err)
 
 static int take_file(JsonObject *opts, struct options *o, GError **err)
 {
-	g_autofree char *rom = NULL;
-
 	o->mem_path = keyval_take_str(opts, "mem-path");
 	if (keyval_take_size(opts, "align", 'B', &o->align, err) == -EINVAL ||
 	    keyval_take_size(opts, "offset", 'B', &o->offset, err) == -EINVAL ||

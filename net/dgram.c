@@ -8,7 +8,6 @@
 #include "util/fdset.h"
 #include "util/iov.h"
 #include "util/keyval.h"
-#include "util/source.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,55 +17,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define READ_BATCH 64 /* frames a dispatch */
-
 struct dgram {
-	struct net_client *nc;
-	int fd;
+	struct net_fd sock;
 	struct sockaddr_storage peer;
 	socklen_t peer_len; /* 0: the socket is connected */
-	GSource *in, *out;
 };
-
-static void watch(struct dgram *d, GSource **source, GIOCondition cond, GUnixFDSourceFunc fn)
-{
-	if (!*source)
-		*source = source_watch_fd(d->fd, cond, fn, d);
-}
-
-static gboolean readable(gint fd, GIOCondition cond, gpointer opaque)
-{
-	struct dgram *d = opaque;
-	u8 buf[NET_MAX_FRAME];
-
-	for (int i = 0; i < READ_BATCH; i++) {
-		ssize_t n = recv(d->fd, buf, sizeof(buf), MSG_DONTWAIT);
-
-		/* An error is the answer to an earlier frame (nobody listens), not an end. */
-		if (n < 0)
-			break;
-		if (n && !net_send(d->nc, buf, n)) {
-			source_drop(&d->in);
-			return G_SOURCE_REMOVE;
-		}
-	}
-	return G_SOURCE_CONTINUE;
-}
 
 static void dgram_peer_ready(struct net_client *nc)
 {
-	struct dgram *d = nc->opaque;
-
-	watch(d, &d->in, G_IO_IN, readable);
-}
-
-static gboolean writable(gint fd, GIOCondition cond, gpointer opaque)
-{
-	struct dgram *d = opaque;
-
-	source_drop(&d->out);
-	net_receive_ready(d->nc);
-	return G_SOURCE_REMOVE;
+	net_fd_read(&((struct dgram *)nc->opaque)->sock);
 }
 
 static bool dgram_receive(struct net_client *nc, const struct iovec *iov, int niov)
@@ -79,19 +38,14 @@ static bool dgram_receive(struct net_client *nc, const struct iovec *iov, int ni
 		.msg_namelen = d->peer_len,
 	};
 
-	if (sendmsg(d->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != EAGAIN)
-		return true;
-	watch(d, &d->out, G_IO_OUT, writable);
-	return false;
+	return net_fd_sent(&d->sock, sendmsg(d->sock.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 static void dgram_destroy(struct net_client *nc)
 {
 	struct dgram *d = nc->opaque;
 
-	source_drop(&d->in);
-	source_drop(&d->out);
-	close(d->fd);
+	net_fd_close(&d->sock);
 	g_free(d);
 }
 
@@ -107,14 +61,14 @@ struct net_client *dgram_open(const char *id, int fd, const struct sockaddr_stor
 {
 	struct dgram *d = g_new0(struct dgram, 1);
 
-	d->fd = fd;
+	d->sock.fd = fd;
 	d->peer_len = peer ? peer_len : 0;
 	if (peer)
 		d->peer = *peer;
-	d->nc = net_client_new(&dgram_ops, id, d);
-	net_set_info(d->nc, info);
-	watch(d, &d->in, G_IO_IN, readable);
-	return d->nc;
+	d->sock.nc = net_client_new(&dgram_ops, id, d);
+	net_set_info(d->sock.nc, info);
+	net_fd_read(&d->sock);
+	return d->sock.nc;
 }
 
 /* ---- Addresses ---- */

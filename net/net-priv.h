@@ -36,6 +36,30 @@ char **net_take_list(JsonObject *o, const char *key);
  * NULL if it is longer. */
 const u8 *net_iov_flat(const struct iovec *iov, int niov, u8 *buf, size_t *len);
 
+/* ---- fd.c ---- */
+#define NET_FD_HEADER_MAX 24
+
+/* A descriptor that gives and takes whole frames; not blocking. */
+struct net_fd {
+	struct net_client *nc;
+	int fd;     /* -1: not open yet */
+	int header; /* bytes before each frame, at most NET_FD_HEADER_MAX */
+	GSource *in, *out;
+};
+
+/* net_fd_read() - give what arrives to the client's peer, from now on; stops by itself when the
+ * peer has no room: to be called again from peer_ready(). */
+void net_fd_read(struct net_fd *f);
+/*
+ * net_fd_sent() - what became of a frame.
+ * @ret: of the call that wrote it; errno is as it left it.
+ *
+ * Return: for receive(): false if the descriptor had no room; net_receive_ready() is called when
+ * it has. Any other error loses the frame, as a cable does.
+ */
+bool net_fd_sent(struct net_fd *f, ssize_t ret);
+void net_fd_close(struct net_fd *f);
+
 /* ---- hub.c ---- */
 /* hub_port() - a new port of hub @id, registered. */
 struct net_client *hub_port(u64 id, const char *name);

@@ -28,6 +28,12 @@ int mac_parse(const char *text, u8 mac[6])
 	return 0;
 }
 
+char *mac_text(const u8 mac[6])
+{
+	return g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+			       mac[4], mac[5]);
+}
+
 struct mac_search {
 	const u8 *mac;
 	bool found;
@@ -64,13 +70,14 @@ static void default_mac(u8 mac[6])
 
 /* ---- The device's end ---- */
 
-struct net_client *net_nic_create(const struct net_client_ops *ops, const char *name,
-				  const char *model, const char *netdev, u8 mac[6], void *opaque,
+struct net_client *net_nic_create(const struct net_client_ops *ops,
+				  const struct net_nic_names *names, u8 mac[6], void *opaque,
 				  GError **err)
 {
 	static const u8 none[6];
+	const char *netdev = names->netdev;
 	struct net_client *peer = NULL, *nc;
-	g_autofree char *id = NULL;
+	g_autofree char *id = NULL, *address = NULL;
 
 	if (netdev) {
 		peer = net_find(netdev);
@@ -84,14 +91,17 @@ struct net_client *net_nic_create(const struct net_client_ops *ops, const char *
 			return NULL;
 		}
 	}
-	id = name && !net_find(name) ? g_strdup(name) : net_unused_name(name ? name : model);
+	if (names->id && !net_find(names->id))
+		id = g_strdup(names->id);
+	else
+		id = net_unused_name(names->id ? names->id : names->model);
 	if (!memcmp(mac, none, 6))
 		default_mac(mac);
 	nc = net_client_new(ops, id, opaque);
 	nc->is_nic = true;
 	memcpy(nc->mac, mac, 6);
-	net_set_info(nc, g_strdup_printf("model=%s,macaddr=%02x:%02x:%02x:%02x:%02x:%02x", model,
-					 mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]));
+	address = mac_text(mac);
+	net_set_info(nc, g_strdup_printf("model=%s,macaddr=%s", names->model, address));
 	if (peer) {
 		net_connect(nc, peer);
 		nc->link_down = peer->link_down;

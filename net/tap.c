@@ -10,7 +10,6 @@
 #include "util/iov.h"
 #include "util/keyval.h"
 #include "util/log.h"
-#include "util/source.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -25,73 +24,27 @@
 #define DEFAULT_DOWNSCRIPT "/etc/qemu-ifdown"
 #define DEFAULT_HELPER     "/usr/lib/qemu/qemu-bridge-helper"
 #define DEFAULT_BRIDGE     "br0"
-#define VNET_HDR_MAX       24
-#define READ_BATCH         64 /* frames a dispatch */
 
 struct tap {
-	struct net_client *nc;
-	int fd;
-	int hdr_len; /* of the virtio-net header before each frame; 0: none */
-	GSource *in, *out;
+	struct net_fd iface; /* its header is the virtio-net header before each frame */
 	char *ifname;
 	char *downscript; /* NULL: none */
 };
 
-static void watch(struct tap *t, GSource **source, GIOCondition cond, GUnixFDSourceFunc fn)
-{
-	if (!*source)
-		*source = source_watch_fd(t->fd, cond, fn, t);
-}
-
-static gboolean readable(gint fd, GIOCondition cond, gpointer opaque)
-{
-	struct tap *t = opaque;
-	u8 buf[NET_MAX_FRAME + VNET_HDR_MAX];
-
-	for (int i = 0; i < READ_BATCH; i++) {
-		ssize_t n = read(t->fd, buf, sizeof(buf));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= t->hdr_len)
-			break;
-		if (!net_send(t->nc, buf + t->hdr_len, n - t->hdr_len)) {
-			source_drop(&t->in); /* until peer_ready() */
-			return G_SOURCE_REMOVE;
-		}
-	}
-	return G_SOURCE_CONTINUE;
-}
-
 static void tap_peer_ready(struct net_client *nc)
 {
-	struct tap *t = nc->opaque;
-
-	watch(t, &t->in, G_IO_IN, readable);
-}
-
-static gboolean writable(gint fd, GIOCondition cond, gpointer opaque)
-{
-	struct tap *t = opaque;
-
-	source_drop(&t->out);
-	net_receive_ready(t->nc);
-	return G_SOURCE_REMOVE;
+	net_fd_read(&((struct tap *)nc->opaque)->iface);
 }
 
 static bool tap_receive(struct net_client *nc, const struct iovec *iov, int niov)
 {
 	struct tap *t = nc->opaque;
-	u8 hdr[VNET_HDR_MAX] = { 0 }; /* no checksum to fill in, no segments */
+	u8 hdr[NET_FD_HEADER_MAX] = { 0 }; /* no checksum to fill in, no segments */
 	g_autofree struct iovec *v = g_new(struct iovec, niov + 1);
 
-	v[0] = (struct iovec){ hdr, t->hdr_len };
+	v[0] = (struct iovec){ hdr, t->iface.header };
 	memcpy(v + 1, iov, niov * sizeof(*iov));
-	/* Anything but a full queue (the interface is down) loses the frame, as a cable does. */
-	if (writev(t->fd, v, MIN(niov + 1, IOV_MAX)) >= 0 || errno != EAGAIN)
-		return true;
-	watch(t, &t->out, G_IO_OUT, writable);
-	return false;
+	return net_fd_sent(&t->iface, writev(t->iface.fd, v, MIN(niov + 1, IOV_MAX)));
 }
 
 /* ---- Scripts ---- */
@@ -117,12 +70,9 @@ static void tap_destroy(struct net_client *nc)
 	struct tap *t = nc->opaque;
 	g_autoptr(GError) err = NULL;
 
-	source_drop(&t->in);
-	source_drop(&t->out);
 	if (t->downscript && run_script(t->downscript, t->ifname, &err))
 		log_warn("%s", err->message);
-	if (t->fd >= 0)
-		close(t->fd);
+	net_fd_close(&t->iface);
 	g_free(t->ifname);
 	g_free(t->downscript);
 	g_free(t);
@@ -143,8 +93,8 @@ static int adopt(struct tap *t, GError **err)
 {
 	struct ifreq ifr = { 0 };
 
-	if (ioctl(t->fd, TUNGETIFF, &ifr)) {
-		error_set_errno(err, errno, "file descriptor %d is no TAP interface", t->fd);
+	if (ioctl(t->iface.fd, TUNGETIFF, &ifr)) {
+		error_set_errno(err, errno, "file descriptor %d is no TAP interface", t->iface.fd);
 		return -EINVAL;
 	}
 	if (!(ifr.ifr_flags & IFF_TAP)) {
@@ -157,16 +107,16 @@ static int adopt(struct tap *t, GError **err)
 	}
 	t->ifname = g_strdup(ifr.ifr_name);
 	if (ifr.ifr_flags & IFF_VNET_HDR) {
-		t->hdr_len = 10;
-		ioctl(t->fd, TUNGETVNETHDRSZ, &t->hdr_len);
-		if (t->hdr_len > VNET_HDR_MAX) {
+		t->iface.header = 10;
+		ioctl(t->iface.fd, TUNGETVNETHDRSZ, &t->iface.header);
+		if (t->iface.header > NET_FD_HEADER_MAX) {
 			error_set(err, "TAP interface '%s' has a header of %d bytes", t->ifname,
-				  t->hdr_len);
+				  t->iface.header);
 			return -EINVAL;
 		}
-		ioctl(t->fd, TUNSETOFFLOAD, 0);
+		ioctl(t->iface.fd, TUNSETOFFLOAD, 0);
 	}
-	fcntl(t->fd, F_SETFL, fcntl(t->fd, F_GETFL) | O_NONBLOCK);
+	fcntl(t->iface.fd, F_SETFL, fcntl(t->iface.fd, F_GETFL) | O_NONBLOCK);
 	return 0;
 }
 
@@ -320,7 +270,7 @@ static int take_sndbuf(JsonObject *o, const struct tap *t, GError **err)
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	limit = bytes && bytes < INT_MAX ? (int)bytes : INT_MAX;
-	if (!ioctl(t->fd, TUNSETSNDBUF, &limit))
+	if (!ioctl(t->iface.fd, TUNSETSNDBUF, &limit))
 		return 0;
 	error_set_errno(err, errno, "cannot set sndbuf=%" PRIu64 " of interface '%s'", bytes,
 			t->ifname);
@@ -331,8 +281,8 @@ static struct tap *tap_new(const char *id)
 {
 	struct tap *t = g_new0(struct tap, 1);
 
-	t->fd = -1;
-	t->nc = net_client_new(&tap_ops, id, t);
+	t->iface.fd = -1;
+	t->iface.nc = net_client_new(&tap_ops, id, t);
 	return t;
 }
 
@@ -357,10 +307,10 @@ static int tap_open(struct tap *t, JsonObject *o, GError **err)
 			       "set up already");
 		return -EINVAL;
 	}
-	t->fd = fd       ? fd_take(fd, err)
-		: helper ? open_by_helper(helper, br ? br : DEFAULT_BRIDGE, err)
-			 : open_tun(ifname, vnet_hdr, err);
-	if (t->fd < 0 || adopt(t, err))
+	t->iface.fd = fd       ? fd_take(fd, err)
+		      : helper ? open_by_helper(helper, br ? br : DEFAULT_BRIDGE, err)
+			       : open_tun(ifname, vnet_hdr, err);
+	if (t->iface.fd < 0 || adopt(t, err))
 		return -EINVAL;
 	if (script && run_script(script, t->ifname, err))
 		return -EIO;
@@ -371,12 +321,12 @@ static int tap_open(struct tap *t, JsonObject *o, GError **err)
 static struct net_client *finish(struct tap *t, int ret)
 {
 	if (ret) {
-		net_client_free(t->nc);
+		net_client_free(t->iface.nc);
 		return NULL;
 	}
-	net_set_info(t->nc, g_strdup_printf("ifname=%s", t->ifname));
-	watch(t, &t->in, G_IO_IN, readable);
-	return t->nc;
+	net_set_info(t->iface.nc, g_strdup_printf("ifname=%s", t->ifname));
+	net_fd_read(&t->iface);
+	return t->iface.nc;
 }
 
 static struct net_client *tap_create(const char *id, JsonObject *o, GError **err)
@@ -397,8 +347,9 @@ static struct net_client *bridge_create(const char *id, JsonObject *o, GError **
 	g_autofree char *helper = keyval_take_str(o, "helper");
 	g_autofree char *br = keyval_take_str(o, "br");
 
-	t->fd = open_by_helper(helper ? helper : DEFAULT_HELPER, br ? br : DEFAULT_BRIDGE, err);
-	return finish(t, t->fd < 0 ? -EIO : adopt(t, err));
+	t->iface.fd =
+		open_by_helper(helper ? helper : DEFAULT_HELPER, br ? br : DEFAULT_BRIDGE, err);
+	return finish(t, t->iface.fd < 0 ? -EIO : adopt(t, err));
 }
 
 const struct netdev_type netdev_tap = { .name = "tap", .create = tap_create };

@@ -505,9 +505,7 @@ static int add_implied_devices(struct emulator *e, GError **err)
 		if (nic->name)
 			json_object_set_string_member(o, "id", nic->name);
 		if (nic->has_mac) {
-			mac = g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", nic->mac[0],
-					      nic->mac[1], nic->mac[2], nic->mac[3], nic->mac[4],
-					      nic->mac[5]);
+			mac = mac_text(nic->mac);
 			json_object_set_string_member(o, "mac", mac);
 		}
 		ret = add_device(e, o, "virtio-net", err);

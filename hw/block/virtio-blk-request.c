@@ -89,6 +89,7 @@ static void submit_read(struct blk_request *req)
 {
 	struct virtqueue_elem *elem = req->elem;
 	struct iovec iov[VIRTQUEUE_MAX_SIZE];
+	struct block_span span;
 	unsigned n;
 
 	if (!range_ok(req->blk, req->sector, in_data_len(req))) {
@@ -96,13 +97,15 @@ static void submit_read(struct blk_request *req)
 		return;
 	}
 	n = virtq_iov_slice(elem->in, elem->in_num, 0, in_data_len(req), iov);
-	block_readv(req->blk->drive, req->sector * SECTOR, iov, n, done, req);
+	span = (struct block_span){ req->sector * SECTOR, iov, n };
+	block_readv(req->blk->drive, &span, done, req);
 }
 
 static void submit_write(struct blk_request *req)
 {
 	struct virtqueue_elem *elem = req->elem;
 	struct iovec iov[VIRTQUEUE_MAX_SIZE];
+	struct block_span span;
 	unsigned n;
 
 	if (block_read_only(req->blk->drive) ||
@@ -112,8 +115,8 @@ static void submit_write(struct blk_request *req)
 	}
 	n = virtq_iov_slice(elem->out, elem->out_num, sizeof(struct virtio_blk_outhdr),
 			    out_data_len(req), iov);
-	block_writev(req->blk->drive, req->sector * SECTOR, iov, n, write_flags(req->blk), done,
-		     req);
+	span = (struct block_span){ req->sector * SECTOR, iov, n };
+	block_writev(req->blk->drive, &span, write_flags(req->blk), done, req);
 }
 
 static void submit_get_id(struct blk_request *req)

@@ -2,6 +2,7 @@
 #include "hw/property.h"
 
 #include "hw/machine.h"
+#include "net/net.h"
 #include "util/error.h"
 #include "util/keyval.h"
 
@@ -296,11 +297,6 @@ static u64 load_int(const void *field, const struct prop_class *c)
 	case 32: return c->is_signed ? (u64)(s64) * (const s32 *)field : *(const u32 *)field;
 	default: return *(const u64 *)field;
 	}
-}
-
-static char *mac_text(const u8 *m)
-{
-	return g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
 JsonNode *property_get(const void *obj, const struct property *p)

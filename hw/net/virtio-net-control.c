@@ -6,6 +6,8 @@
  */
 #include "hw/net/virtio-net.h"
 
+#include "hw/machine.h"
+
 #include <linux/if_ether.h>
 
 #define VLAN_ID_MASK 0xfff
@@ -57,6 +59,46 @@ bool virtio_net_wants(const struct virtio_net *net, const u8 *frame, size_t len)
 		return false;
 	return f->alluni || f->uni_overflow || !memcmp(frame, net->mac, 6) ||
 	       in_table(f, 0, f->first_multi, frame);
+}
+
+void virtio_net_rx_filter(struct net_client *nc, struct net_rx_filter *out)
+{
+	struct virtio_net *net = nc->opaque;
+	const struct net_filter *f = &net->filter;
+
+	*out = (struct net_rx_filter){
+		.promiscuous = f->promisc,
+		.broadcast = !f->nobcast,
+		.unicast_overflow = f->uni_overflow,
+		.multicast_overflow = f->multi_overflow,
+		.unicast = f->nouni    ? NET_RX_NONE
+			   : f->alluni ? NET_RX_ALL
+				       : NET_RX_NORMAL,
+		.multicast = f->nomulti    ? NET_RX_NONE
+			     : f->allmulti ? NET_RX_ALL
+					   : NET_RX_NORMAL,
+		.vlan = virtio_has_feature(&net->vdev, VIRTIO_NET_F_CTRL_VLAN) ? NET_RX_NORMAL
+									       : NET_RX_ALL,
+		.unicast_macs = f->macs,
+		.nunicast = f->first_multi,
+		.multicast_macs = f->macs + f->first_multi,
+		.nmulticast = f->in_use - f->first_multi,
+		.vlans = f->vlans,
+	};
+	net->filter_told = false;
+}
+
+static void filter_changed(struct virtio_net *net)
+{
+	struct device *dev = &net->vdev.dev;
+	const struct machine_host *host = dev->machine->host;
+	g_autofree char *path = NULL;
+
+	if (net->filter_told || !host || !host->rx_filter_changed)
+		return;
+	net->filter_told = true;
+	path = device_path(dev);
+	host->rx_filter_changed(host->opaque, dev->id, path);
 }
 
 /* Data that follow class and command; short ones are the driver's fault. */
@@ -166,17 +208,21 @@ static bool control_announce(struct virtio_net *net, u8 cmd)
 static bool control(struct virtio_net *net, const struct virtqueue_elem *elem)
 {
 	struct virtio_net_ctrl_hdr hdr;
+	bool done;
 	u64 at = 0;
 
 	if (!get_data(elem, &at, &hdr, sizeof(hdr)))
 		return false;
 	switch (hdr.class) {
-	case VIRTIO_NET_CTRL_RX: return control_rx(net, hdr.cmd, elem, at);
-	case VIRTIO_NET_CTRL_MAC: return control_mac(net, hdr.cmd, elem, at);
-	case VIRTIO_NET_CTRL_VLAN: return control_vlan(net, hdr.cmd, elem, at);
+	case VIRTIO_NET_CTRL_RX: done = control_rx(net, hdr.cmd, elem, at); break;
+	case VIRTIO_NET_CTRL_MAC: done = control_mac(net, hdr.cmd, elem, at); break;
+	case VIRTIO_NET_CTRL_VLAN: done = control_vlan(net, hdr.cmd, elem, at); break;
 	case VIRTIO_NET_CTRL_ANNOUNCE: return control_announce(net, hdr.cmd);
 	default: return false;
 	}
+	if (done)
+		filter_changed(net);
+	return done;
 }
 
 void virtio_net_handle_ctrl(struct virtio_device *vdev, struct virtqueue *vq)

@@ -231,6 +231,7 @@ static const struct net_client_ops nic_ops = {
 	.can_receive = can_receive,
 	.link_changed = link_changed,
 	.peer_ready = peer_ready,
+	.rx_filter = virtio_net_rx_filter,
 };
 
 /* ---- Device --------------------------------------------------------------------------------- */
@@ -406,13 +407,16 @@ static int net_realize(struct device *dev, GError **err)
 {
 	struct virtio_net *net = container_of(dev, struct virtio_net, vdev.dev);
 	struct virtio_device *vdev = &net->vdev;
+	const struct net_nic_names names = {
+		.id = dev->id,
+		.model = dev->type->name,
+		.netdev = net->opt_netdev ? net->opt_netdev->name : NULL,
+	};
 	int ret = check_options(net, err);
 
 	if (ret)
 		return ret;
-	net->nc = net_nic_create(&nic_ops, dev->id, dev->type->name,
-				 net->opt_netdev ? net->opt_netdev->name : NULL, net->opt_mac, net,
-				 err);
+	net->nc = net_nic_create(&nic_ops, &names, net->opt_mac, net, err);
 	if (!net->nc)
 		return -EINVAL;
 	ret = virtio_device_init(vdev, &net_class, 3, err);

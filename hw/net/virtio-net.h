@@ -31,6 +31,7 @@ struct virtio_net {
 	u16 status;     /* VIRTIO_NET_S_* */
 	u32 tx_waiting; /* chains may be left: see tx_blocked and tx_timer */
 	struct net_filter filter;
+	bool filter_told;      /* rx_filter_changed() was called, and nobody has asked since */
 	bool tx_blocked;       /* a frame waits for the back end; until peer_ready() */
 	bool announce;         /* came by migration: tell the driver when the VM runs */
 	struct timer tx_timer; /* goes on after a burst */
@@ -57,6 +58,7 @@ static inline struct virtio_net *virtio_net_of(struct virtio_device *vdev)
 void virtio_net_handle_ctrl(struct virtio_device *vdev, struct virtqueue *vq);
 bool virtio_net_wants(const struct virtio_net *net, const u8 *frame, size_t len);
 void virtio_net_reset_filter(struct virtio_net *net);
+void virtio_net_rx_filter(struct net_client *nc, struct net_rx_filter *f); /* of net_client_ops */
 
 /* hw/net/virtio-net-state.c */
 int virtio_net_save(struct virtio_device *vdev, struct state_writer *w, GError **err);

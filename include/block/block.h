@@ -27,18 +27,25 @@ enum block_flags {
 	BLOCK_MAY_UNMAP = 1 << 1, /* write-zeroes: may give the space back */
 };
 
+/* A piece of a disk and where its bytes are. */
+struct block_span {
+	u64 offset;              /* bytes; any alignment (O_DIRECT images bounce what the host
+				  * cannot take) */
+	const struct iovec *iov; /* copied; the memory it names stays valid until done */
+	int niov;
+};
+
 /*
  * block_readv(), block_writev() - start a transfer.
- * @offset: bytes; any alignment (O_DIRECT images bounce what the host cannot take).
- * @iov:    copied; the memory it names stays valid until @done.
+ * @flags: BLOCK_FUA or 0.
  *
  * Errors of any kind reach @done: -EIO out of range, -EROFS, -EPERM a write while
  * inactive, -ENOMEDIUM.
  */
-void block_readv(struct block_backend *b, u64 offset, const struct iovec *iov, int niov,
-		 block_done_fn *done, void *opaque);
-void block_writev(struct block_backend *b, u64 offset, const struct iovec *iov, int niov,
-		  unsigned flags, block_done_fn *done, void *opaque);
+void block_readv(struct block_backend *b, const struct block_span *span, block_done_fn *done,
+		 void *opaque);
+void block_writev(struct block_backend *b, const struct block_span *span, unsigned flags,
+		  block_done_fn *done, void *opaque);
 
 /* block_flush() - what was done before is on stable storage (nothing to do: cache.no-flush). */
 void block_flush(struct block_backend *b, block_done_fn *done, void *opaque);

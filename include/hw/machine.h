@@ -43,6 +43,14 @@ struct machine_host {
 	/* The guest's kernel told of a panic; @events: bits of enum pvpanic_event. NULL: the VM
 	 * stops in state guest-panicked. Any thread, machine lock held. */
 	void (*guest_panicked)(void *opaque, unsigned events);
+	/* What devices report; each may be NULL. Any thread, machine lock held. */
+	/* The guest set its clock. @offset_s: how far from the time that -rtc base= gives it. */
+	void (*rtc_changed)(void *opaque, s64 offset_s, const char *path);
+	/* The guest opened or closed the virtio serial port of that id. */
+	void (*serial_port_changed)(void *opaque, const char *id, bool open);
+	/* The guest wants other frames than before; told once until somebody asks which. @id NULL:
+	 * the card has none. */
+	void (*rx_filter_changed)(void *opaque, const char *id, const char *path);
 	void *opaque;
 };
 

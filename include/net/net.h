@@ -17,6 +17,19 @@
 
 struct net_client;
 
+/* Which frames of a kind a NIC takes: those of its table, none, all. */
+enum net_rx_mode { NET_RX_NORMAL, NET_RX_NONE, NET_RX_ALL };
+
+/* The frames that the guest's driver wants. The tables belong to the NIC. */
+struct net_rx_filter {
+	bool promiscuous, broadcast;
+	bool unicast_overflow, multicast_overflow; /* more addresses than the table takes */
+	enum net_rx_mode unicast, multicast, vlan;
+	const u8 (*unicast_macs)[6], (*multicast_macs)[6];
+	unsigned nunicast, nmulticast;
+	const u8 *vlans; /* bit per VLAN, 512 bytes */
+};
+
 struct net_client_ops {
 	const char *type; /* "user", "tap", "nic", ... */
 
@@ -34,6 +47,8 @@ struct net_client_ops {
 	void (*link_changed)(struct net_client *nc); /* nc->link_down changed; may be NULL */
 	/* peer_ready() - frames that were queued for the peer went out: send more; may be NULL. */
 	void (*peer_ready)(struct net_client *nc);
+	/* rx_filter() - fill in @f; the next change is reported again. NULL: no NIC with one. */
+	void (*rx_filter)(struct net_client *nc, struct net_rx_filter *f);
 	void (*destroy)(struct net_client *nc);
 };
 
@@ -72,23 +87,27 @@ void net_purge(struct net_client *nc);
 
 /* ---- NICs ---------------------------------------------------------------------------------- */
 
+struct net_nic_names {
+	const char *id;     /* of the device; NULL: MODEL.N becomes the client's name */
+	const char *model;  /* device type, for "info network" */
+	const char *netdev; /* id of the back end; NULL: not connected */
+};
+
 /*
  * net_nic_create() - the device's end of a link.
- * @ops:    type should be "nic".
- * @name:   id of the device, or NULL: MODEL.N.
- * @model:  device type, for "info network".
- * @netdev: id of the back end, or NULL: not connected.
- * @mac:    station address. All zero: the next of 52:54:00:12:34:56 + n is stored there.
+ * @ops: type should be "nic".
+ * @mac: station address. All zero: the next of 52:54:00:12:34:56 + n is stored there.
  *
  * Return: the client; free with net_client_free(). NULL with @err: no such netdev, in use.
  */
-struct net_client *net_nic_create(const struct net_client_ops *ops, const char *name,
-				  const char *model, const char *netdev, u8 mac[6], void *opaque,
+struct net_client *net_nic_create(const struct net_client_ops *ops,
+				  const struct net_nic_names *names, u8 mac[6], void *opaque,
 				  GError **err);
 void net_client_free(struct net_client *nc); /* disconnects the peer, drops the queue */
 
 /* mac_parse() - "52:54:00:12:34:56" (or with '-'). Return 0 or -EINVAL. */
 int mac_parse(const char *text, u8 mac[6]);
+char *mac_text(const u8 mac[6]); /* with ':'; g_free() */
 
 /* What -nic and -net nic ask the machine for. */
 struct nic_info {

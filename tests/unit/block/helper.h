@@ -104,9 +104,10 @@ static inline int wait_done(int *ret)
 static inline int do_read(struct block_backend *b, u64 offset, void *buf, size_t len)
 {
 	struct iovec v = { buf, len };
+	const struct block_span span = { offset, &v, 1 };
 	int ret = PENDING;
 
-	block_readv(b, offset, &v, 1, on_done, &ret);
+	block_readv(b, &span, on_done, &ret);
 	g_assert_cmpint(ret, ==, PENDING); /* never before the call returned */
 	return wait_done(&ret);
 }
@@ -114,9 +115,10 @@ static inline int do_read(struct block_backend *b, u64 offset, void *buf, size_t
 static inline int do_write(struct block_backend *b, u64 offset, const void *buf, size_t len)
 {
 	struct iovec v = { (void *)buf, len };
+	const struct block_span span = { offset, &v, 1 };
 	int ret = PENDING;
 
-	block_writev(b, offset, &v, 1, 0, on_done, &ret);
+	block_writev(b, &span, 0, on_done, &ret);
 	g_assert_cmpint(ret, ==, PENDING);
 	return wait_done(&ret);
 }

@@ -42,6 +42,7 @@ static void pick(GRand *rand, struct random_request *r, const struct random_requ
 static void start(GRand *rand, struct block_backend *b, struct random_request *r, u8 *model)
 {
 	struct iovec v[3];
+	const struct block_span span = { r->offset, v, 3 };
 	size_t cut = r->len / 3;
 
 	r->used = true;
@@ -52,13 +53,12 @@ static void start(GRand *rand, struct block_backend *b, struct random_request *r
 	v[1] = (struct iovec){ r->buf + cut, 0 };
 	v[2] = (struct iovec){ r->buf + cut, r->len - cut };
 	switch (r->op) {
-	case READ: block_readv(b, r->offset, v, 3, on_done, &r->ret); break;
+	case READ: block_readv(b, &span, on_done, &r->ret); break;
 	case WRITE:
 		for (size_t i = 0; i < r->len; i++)
 			r->buf[i] = g_rand_int(rand);
 		memcpy(model + r->offset, r->buf, r->len);
-		block_writev(b, r->offset, v, 3, g_rand_boolean(rand) ? BLOCK_FUA : 0, on_done,
-			     &r->ret);
+		block_writev(b, &span, g_rand_boolean(rand) ? BLOCK_FUA : 0, on_done, &r->ret);
 		break;
 	case ZEROES:
 		memset(model + r->offset, 0, r->len);
@@ -325,8 +325,9 @@ static void test_drain(gconstpointer opts)
 	block_plug();
 	for (int i = 0; i < 600; i++) {
 		struct iovec v = { buf + i * 512, 512 };
+		const struct block_span span = { i * 512, &v, 1 };
 
-		block_writev(b, i * 512, &v, 1, 0, count_done, &done);
+		block_writev(b, &span, 0, count_done, &done);
 	}
 	block_unplug();
 	g_assert_cmpint(done, ==, 0);

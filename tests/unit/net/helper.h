@@ -51,12 +51,13 @@ static const struct net_client_ops nic_test_ops = {
 
 static inline struct nic *nic_new(const char *netdev)
 {
+	const struct net_nic_names names = { .model = "test", .netdev = netdev };
 	struct nic *n = g_new0(struct nic, 1);
 	g_autoptr(GError) err = NULL;
 	u8 mac[6] = { 0 };
 
 	n->frames = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
-	n->nc = net_nic_create(&nic_test_ops, NULL, "test", netdev, mac, n, &err);
+	n->nc = net_nic_create(&nic_test_ops, &names, mac, n, &err);
 	g_assert_no_error(err);
 	return n;
 }

@@ -125,6 +125,8 @@ static void test_link(void)
 
 static void test_nic_and_netdev(void)
 {
+	static const struct net_nic_names used = { .model = "x", .netdev = "p0" };
+	static const struct net_nic_names absent = { .model = "x", .netdev = "p9" };
 	g_autoptr(GError) err = NULL;
 	u8 mac[6] = { 0 };
 	struct nic *a, *b;
@@ -133,10 +135,10 @@ static void test_nic_and_netdev(void)
 	/* Default addresses count up from 52:54:00:12:34:56. */
 	g_assert_cmpmem(a->nc->mac, 6, "\x52\x54\x00\x12\x34\x56", 6);
 	g_assert_cmpmem(b->nc->mac, 6, "\x52\x54\x00\x12\x34\x57", 6);
-	g_assert_null(net_nic_create(&nic_test_ops, NULL, "x", "p0", mac, NULL, &err));
+	g_assert_null(net_nic_create(&nic_test_ops, &used, mac, NULL, &err));
 	expect_error(err, "in use");
 	g_clear_error(&err);
-	g_assert_null(net_nic_create(&nic_test_ops, NULL, "x", "p9", mac, NULL, &err));
+	g_assert_null(net_nic_create(&nic_test_ops, &absent, mac, NULL, &err));
 	expect_error(err, "p9");
 	/* The back end may go while the NIC stays. */
 	netdev_drop("p1");
