@@ -96,7 +96,11 @@ void emulator_teardown(struct emulator *e);
 /* run.c: what happens on shutdown, reset, power button, signals. */
 extern const struct vm_owner emulator_vm_owner;
 void emulator_handle_signals(struct emulator *e);
-void emulator_guest_panicked(void *opaque, unsigned events); /* for machine_host */
+/* For machine_host; the last three are in events.c. */
+void emulator_guest_panicked(void *opaque, unsigned events);
+void emulator_rtc_changed(void *opaque, s64 offset_s, const char *path);
+void emulator_serial_port_changed(void *opaque, const char *id, bool open);
+void emulator_rx_filter_changed(void *opaque, const char *id, const char *path);
 void emulator_reset(struct emulator *e, enum shutdown_cause cause);
 /* emulator_set_action() - -action and set-action; NULL leaves a setting alone. */
 int emulator_set_action(struct emulator *e, const char *reboot, const char *shutdown,

@@ -5,7 +5,10 @@
 #include "chardev/char.h"
 #include "hw/virtio/balloon.h"
 #include "qapi/gen/block.h"
+#include "qapi/gen/char.h"
 #include "qapi/gen/guest-memory.h"
+#include "qapi/gen/machine.h"
+#include "qapi/gen/net.h"
 #include "qapi/gen/run-state.h"
 
 /* vCPUs run only after RESUME; the state is the new one already. */
@@ -55,6 +58,30 @@ static void balloon_changed(struct machine *m, u64 actual, void *opaque)
 	struct emulator *e = opaque;
 
 	qapi_event_send_balloon_change(e->events, &data);
+}
+
+void emulator_rtc_changed(void *opaque, s64 offset_s, const char *path)
+{
+	struct qapi_rtc_change_event data = { .offset = offset_s, .qom_path = (char *)path };
+	struct emulator *e = opaque;
+
+	qapi_event_send_rtc_change(e->events, &data);
+}
+
+void emulator_serial_port_changed(void *opaque, const char *id, bool open)
+{
+	struct qapi_vserport_change_event data = { .id = (char *)id, .open = open };
+	struct emulator *e = opaque;
+
+	qapi_event_send_vserport_change(e->events, &data);
+}
+
+void emulator_rx_filter_changed(void *opaque, const char *id, const char *path)
+{
+	struct qapi_nic_rx_filter_changed_event data = { .name = (char *)id, .path = (char *)path };
+	struct emulator *e = opaque;
+
+	qapi_event_send_nic_rx_filter_changed(e->events, &data);
 }
 
 /* Ctrl-a x on the terminal, or the test device's exit, whose status is never 0. */

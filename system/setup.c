@@ -199,6 +199,9 @@ int emulator_setup(struct emulator *e, GError **err)
 		.object = find_object,
 		.device_deleted = device_deleted,
 		.guest_panicked = emulator_guest_panicked,
+		.rtc_changed = emulator_rtc_changed,
+		.serial_port_changed = emulator_serial_port_changed,
+		.rx_filter_changed = emulator_rx_filter_changed,
 		.opaque = e,
 	};
 	owner.opaque = e;

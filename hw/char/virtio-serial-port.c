@@ -133,9 +133,20 @@ static void event(void *opaque, enum chardev_event event)
 		set_host_connected(opaque, false);
 }
 
+void serial_port_set_guest_connected(struct serial_port *port, bool connected)
+{
+	const struct machine_host *host = port->dev.machine->host;
+
+	if (port->guest_connected == connected)
+		return;
+	port->guest_connected = connected;
+	if (port->dev.id && host && host->serial_port_changed)
+		host->serial_port_changed(host->opaque, port->dev.id, connected);
+}
+
 void serial_port_guest_open(struct serial_port *port, bool open)
 {
-	port->guest_connected = open;
+	serial_port_set_guest_connected(port, open);
 	serial_port_handle_in(port);
 }
 

@@ -301,7 +301,7 @@ static int load_port(struct virtio_serial *serial, struct state_reader *r, GErro
 		error_set(err, "virtio-serial: the source has a port %u, this device has not", nr);
 		return -EINVAL;
 	}
-	port->guest_connected = state_get_u8(r);
+	serial_port_set_guest_connected(port, state_get_u8(r));
 	port->host_loaded = state_get_u8(r);
 	if (state_get_be32(r)) {
 		error_set(err,
@@ -385,7 +385,7 @@ static void serial_reset(struct virtio_device *vdev)
 	for (u32 i = 0; i < serial->nports; i++) {
 		if (!serial->ports[i])
 			continue;
-		serial->ports[i]->guest_connected = false;
+		serial_port_set_guest_connected(serial->ports[i], false);
 		timer_del(&serial->ports[i]->retry);
 	}
 }

@@ -59,6 +59,8 @@ bool virtio_serial_multiport(const struct virtio_serial *serial);
 void serial_port_handle_in(struct serial_port *port);
 void serial_port_handle_out(struct serial_port *port);
 void serial_port_guest_open(struct serial_port *port, bool open);
+/* serial_port_set_guest_connected() - note it, and report a change. */
+void serial_port_set_guest_connected(struct serial_port *port, bool connected);
 void serial_port_run(struct serial_port *port);
 void serial_port_emergency(struct serial_port *port, u8 c);
 

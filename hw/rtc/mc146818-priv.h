@@ -59,6 +59,7 @@ struct mc146818 {
 	struct timer update_timer;   /* RTC clock */
 	u64 next_alarm_time;         /* ns, RTC clock; 0: none */
 	u16 irq_reinject_on_ack_count;
+	s64 base_ns;   /* time without changes by the guest, minus the RTC clock; not migrated */
 	s64 checked_s; /* guest second up to which UF and AF are set; not migrated */
 	struct irq irq;
 	struct mapping ports;

@@ -102,6 +102,19 @@ static void set_time(struct mc146818 *rtc, s64 s, s64 ns)
 	rtc->checked_s = s;
 }
 
+/* The guest chose another time: tell how far it is from the one that it was given. */
+static void guest_set_time(struct mc146818 *rtc, s64 s, s64 ns)
+{
+	const struct machine_host *host = rtc->dev.machine->host;
+	g_autofree char *path = NULL;
+
+	set_time(rtc, s, ns);
+	if (!host || !host->rtc_changed)
+		return;
+	path = device_path(&rtc->dev);
+	host->rtc_changed(host->opaque, s - floor_div(now_ns(rtc) + rtc->base_ns, NS_PER_S), path);
+}
+
 /* ---- flags and interrupts ---- */
 
 static void update_irq(struct mc146818 *rtc)
@@ -279,7 +292,7 @@ static void write_time(struct mc146818 *rtc, u8 reg, u8 val)
 	if (is_halted(rtc))
 		return; /* taken over when the clock goes on */
 	if (time_from_registers(rtc, &s))
-		set_time(rtc, s, sub);
+		guest_set_time(rtc, s, sub);
 	else
 		log_guest("mc146818rtc: register 0x%02x set to 0x%02x gives no date\n", reg, val);
 }
@@ -299,7 +312,7 @@ static void write_control(struct mc146818 *rtc, u8 reg, u8 val)
 	rtc->cmos_data[reg] = val;
 	if (was_halted && !is_halted(rtc)) {
 		if (time_from_registers(rtc, &s))
-			set_time(rtc, s, was_reset ? NS_PER_S / 2 : phase);
+			guest_set_time(rtc, s, was_reset ? NS_PER_S / 2 : phase);
 		else
 			log_guest("mc146818rtc: the registers hold no date\n");
 	}
@@ -408,6 +421,7 @@ static int mc146818_realize(struct device *dev, GError **err)
 	rtc->cmos_data[RTC_B] = B_24H;
 	rtc->cmos_data[RTC_D] = D_VALID;
 	set_time(rtc, utc / NS_PER_S + m->opt.rtc_offset_s, utc % NS_PER_S);
+	rtc->base_ns = utc + m->opt.rtc_offset_s * NS_PER_S - now_ns(rtc);
 	registers_from_time(rtc, guest_s(rtc));
 	rtc->ports = (struct mapping){ .name = "rtc",
 				       .base = MC146818_PORT,

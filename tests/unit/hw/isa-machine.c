@@ -65,7 +65,16 @@ static void on_panic(void *opaque, unsigned events)
 	isa_requests.panic_events = events;
 }
 
-static const struct machine_host host = { .chardev = fake_chardev, .guest_panicked = on_panic };
+static void on_rtc(void *opaque, s64 offset_s, const char *path)
+{
+	isa_requests.rtc_changes++;
+	isa_requests.rtc_offset_s = offset_s;
+	g_assert_true(g_str_has_prefix(path, "/machine/"));
+}
+
+static const struct machine_host host = { .chardev = fake_chardev,
+					  .guest_panicked = on_panic,
+					  .rtc_changed = on_rtc };
 
 /* ---- what the process would do ---- */
 

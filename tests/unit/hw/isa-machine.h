@@ -19,6 +19,8 @@ struct isa_requests {
 	enum shutdown_cause shutdown, reset;
 	int exit_code;
 	unsigned panic_events;
+	unsigned rtc_changes;
+	s64 rtc_offset_s; /* of the last one */
 };
 extern struct isa_requests isa_requests;
 

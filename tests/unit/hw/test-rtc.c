@@ -90,12 +90,18 @@ static void test_setting(void)
 	put(m, 2, 0x34);
 	put(m, 0, 0x56);
 	put(m, 0x32, 0x20);
+	isa_requests.rtc_changes = 0;
 	put(m, 0x0b, 0x02);
 	expect_time(m, "2030-12-31 12:34:56 wd 3");
+	/* From 2026-03-01 00:00:03, which it would be. */
+	g_assert_cmpuint(isa_requests.rtc_changes, ==, 1);
+	g_assert_cmpint(isa_requests.rtc_offset_s, ==, 152627696 - 3);
 	isa_run_to(isa_time_ns + 60 * NS_PER_S);
 	expect_time(m, "2030-12-31 12:35:56 wd 3");
 	put(m, 4, 0x23); /* without SET a single register is taken over at once */
 	expect_time(m, "2030-12-31 23:35:56 wd 3");
+	g_assert_cmpuint(isa_requests.rtc_changes, ==, 2);
+	g_assert_cmpint(isa_requests.rtc_offset_s, ==, 152627696 - 3 + 11 * 3600);
 	isa_machine_free(m);
 }
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Mistakes in a schema must be found by the generator, with file and line."""
 import os
+import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -108,6 +110,21 @@ class Ours(unittest.TestCase):
                      'query-hotpluggable-cpus ret-type props die-id',
                      'migrate-set-parameters arg-type block-bitmap-mapping bitmaps transform'):
             self.follow(path.split())
+
+
+class Events(unittest.TestCase):
+    def test_each_is_sent(self):
+        """A client may wait for whatever the schema lists."""
+        top = pathlib.Path(os.environ['QAPI_DIR']).parent
+        sent = set()
+        for room in ('hw', 'migration', 'monitor', 'system'):
+            for path in (top / room).rglob('*.c'):
+                sent.update(re.findall(r'qapi_event_send_(\w+)', path.read_text('utf-8')))
+        listed = set()
+        for path in (top / 'qapi').glob('*.json'):
+            listed.update(re.findall(r"'event': '([A-Z_]+)'", path.read_text('utf-8')))
+        self.assertGreater(len(listed), 10)
+        self.assertEqual([name for name in sorted(listed) if name.lower() not in sent], [])
 
 
 if __name__ == '__main__':

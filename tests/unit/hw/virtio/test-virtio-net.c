@@ -1,6 +1,7 @@
 /* tests/unit/hw/virtio/test-virtio-net.c - network device: frames, filter, control, migration. */
 #include "tests/unit/hw/virtio/driver.h"
 
+#include "hw/net/virtio-net.h"
 #include "hw/virtio/devices.h"
 #include "net/net.h"
 #include "util/keyval.h"
@@ -27,7 +28,15 @@ static struct net_client *find_net(void *opaque, const char *id)
 
 static const struct device_type *const types[] = { &virtio_mmio_type, &virtio_net_type, NULL };
 const struct device_type *const *const rig_devices[] = { types, NULL };
-const struct machine_host rig_host = { .netdev = find_net };
+
+static unsigned filter_reports;
+
+static void filter_changed(void *opaque, const char *id, const char *path)
+{
+	filter_reports++;
+}
+
+const struct machine_host rig_host = { .netdev = find_net, .rx_filter_changed = filter_changed };
 
 static const u8 own[6] = { 0x52, 0x54, 0, 1, 2, 3 };
 static const u8 other[6] = { 0x52, 0x54, 0, 1, 2, 4 };
@@ -368,6 +377,36 @@ static void test_filter(void)
 	end(&f);
 }
 
+/* What the monitor is told: once, until it has asked. */
+static void test_filter_query(void)
+{
+	struct net_client *nc;
+	struct net_rx_filter filter;
+	struct fixture f;
+
+	begin(&f, ALL);
+	nc = virtio_net_of(f.vdev)->nc;
+	nc->ops->rx_filter(nc, &filter);
+	g_assert_true(filter.promiscuous && filter.broadcast);
+	filter_reports = 0;
+	set_mode(&f, VIRTIO_NET_CTRL_RX_PROMISC, 0);
+	set_mode(&f, VIRTIO_NET_CTRL_RX_NOMULTI, 1);
+	set_table(&f, other, group);
+	g_assert_cmpuint(filter_reports, ==, 1);
+	nc->ops->rx_filter(nc, &filter);
+	g_assert_false(filter.promiscuous);
+	g_assert_cmpint(filter.multicast, ==, NET_RX_NONE);
+	g_assert_cmpint(filter.unicast, ==, NET_RX_NORMAL);
+	g_assert_cmpint(filter.vlan, ==, NET_RX_NORMAL);
+	g_assert_cmpuint(filter.nunicast, ==, 1);
+	g_assert_cmpmem(filter.unicast_macs[0], 6, other, 6);
+	g_assert_cmpuint(filter.nmulticast, ==, 1);
+	g_assert_cmpmem(filter.multicast_macs[0], 6, group, 6);
+	set_mode(&f, VIRTIO_NET_CTRL_RX_ALLUNI, 1);
+	g_assert_cmpuint(filter_reports, ==, 2);
+	end(&f);
+}
+
 static void test_vlan(void)
 {
 	struct fixture f;
@@ -554,6 +593,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/virtio-net/merged/event-idx", GINT_TO_POINTER(1),
 			     test_receive_merged);
 	g_test_add_func("/virtio-net/filter", test_filter);
+	g_test_add_func("/virtio-net/filter-query", test_filter_query);
 	g_test_add_func("/virtio-net/filter/vlan", test_vlan);
 	g_test_add_func("/virtio-net/filter/overflow", test_table_overflow);
 	g_test_add_func("/virtio-net/control-errors", test_control_errors);

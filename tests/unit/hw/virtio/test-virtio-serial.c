@@ -24,7 +24,22 @@ static const struct device_type *const types[] = {
 	NULL,
 };
 const struct device_type *const *const rig_devices[] = { types, NULL };
-const struct machine_host rig_host = { .chardev = find_chardev };
+
+static GString *reports; /* what the device told of its ports */
+
+static void port_changed(void *opaque, const char *id, bool open)
+{
+	g_string_append_printf(reports, "%s%c ", id, open ? '+' : '-');
+}
+
+const struct machine_host rig_host = { .chardev = find_chardev,
+				       .serial_port_changed = port_changed };
+
+static void expect_reports(const char *want)
+{
+	g_assert_cmpstr(reports->str, ==, want);
+	g_string_truncate(reports, 0);
+}
 
 /* Queues of the driver: control, and those of port 0 and port 1. */
 enum { P0_IN, P0_OUT, CTRL_IN, CTRL_OUT, P1_IN, P1_OUT, NQUEUES };
@@ -198,6 +213,10 @@ static void test_multiport(void)
 	expect_guest(&f, P1_IN, "ping");
 	put(&f, P1_OUT, "pong");
 	expect_host(f.port, "pong");
+	expect_reports("p1+ ");
+	send_control(&f, 1, VIRTIO_CONSOLE_PORT_OPEN, 1);
+	send_control(&f, 1, VIRTIO_CONSOLE_PORT_OPEN, 0);
+	expect_reports("p1- ");
 
 	/* Nonsense is ignored. */
 	send_control(&f, 77, VIRTIO_CONSOLE_PORT_OPEN, 1);
@@ -327,8 +346,10 @@ static void test_migrate(void)
 	rig_copy_ram(to, f.rig);
 	rig_free(f.rig);
 	add_devices(to, &vdev);
+	g_string_truncate(reports, 0);
 	rig_load(to, bytes, &err);
 	g_assert_no_error(err);
+	expect_reports("p1+ ");
 	g_byte_array_unref(bytes);
 	bytes = rig_save(to);
 	g_byte_array_unref(bytes);
@@ -391,6 +412,7 @@ static void test_wire_size(void)
 
 int main(int argc, char **argv)
 {
+	reports = g_string_new(NULL);
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/virtio-serial/console", test_console);
 	g_test_add_func("/virtio-serial/multiport", test_multiport);
