@@ -58,10 +58,13 @@ static const char *const detections[] = { "none", "legacy", "multifd", NULL };
 
 #define NO_MULTIFD "multifd is not supported"
 
-#define NUMBER(nm, field, init, lo, hi)                                                            \
+#define NO_POSTCOPY "post-copy is not supported"
+
+#define FIXED_NUMBER(nm, field, init, lo, hi, why)                                                 \
 	{                                                                                          \
-		nm, PARAM_NUMBER, offsetof(struct parameters, field), init, lo, hi, NULL, NULL     \
+		nm, PARAM_NUMBER, offsetof(struct parameters, field), init, lo, hi, NULL, why      \
 	}
+#define NUMBER(nm, field, init, lo, hi) FIXED_NUMBER(nm, field, init, lo, hi, NULL)
 
 static const struct param params[] = {
 	NUMBER("announce-initial", announce_initial, 50, 0, 100000),
@@ -80,17 +83,21 @@ static const struct param params[] = {
 	  0, 0, 1, NULL, NULL },
 	{ "zero-page-detection", PARAM_ENUM, offsetof(struct parameters, zero_page_detection),
 	  ZERO_PAGES_MULTIFD, 0, 2, detections, NULL },
-	/* Numbers that only capabilities read which cannot be switched on here. Management tools
-	 * set and restore them, so they are kept. */
-	NUMBER("x-checkpoint-delay", x_checkpoint_delay, 20000, 0, UINT32_MAX),
-	NUMBER("multifd-channels", multifd_channels, 2, 1, 255),
-	NUMBER("max-postcopy-bandwidth", max_postcopy_bandwidth, 0, 0, UINT64_MAX),
-	NUMBER("multifd-zlib-level", multifd_zlib_level, 1, 0, 9),
-	NUMBER("multifd-qatzip-level", multifd_qatzip_level, 1, 1, 9),
-	NUMBER("multifd-zstd-level", multifd_zstd_level, 1, 0, 20),
-	NUMBER("x-vcpu-dirty-limit-period", x_vcpu_dirty_limit_period, 1000, 1, 1000),
-	NUMBER("vcpu-dirty-limit", vcpu_dirty_limit, 1, 1, UINT64_MAX),
-	NUMBER("x-rdma-chunk-size", x_rdma_chunk_size, MiB, 0, UINT64_MAX),
+	/* Management tools restore what was shown to them, so the initial value is accepted. */
+	FIXED_NUMBER("x-checkpoint-delay", x_checkpoint_delay, 20000, 0, UINT32_MAX,
+		     "COLO is not supported"),
+	FIXED_NUMBER("multifd-channels", multifd_channels, 2, 1, 255, NO_MULTIFD),
+	FIXED_NUMBER("max-postcopy-bandwidth", max_postcopy_bandwidth, 0, 0, UINT64_MAX,
+		     NO_POSTCOPY),
+	FIXED_NUMBER("multifd-zlib-level", multifd_zlib_level, 1, 0, 9, NO_MULTIFD),
+	FIXED_NUMBER("multifd-qatzip-level", multifd_qatzip_level, 1, 1, 9, NO_MULTIFD),
+	FIXED_NUMBER("multifd-zstd-level", multifd_zstd_level, 1, 0, 20, NO_MULTIFD),
+	FIXED_NUMBER("x-vcpu-dirty-limit-period", x_vcpu_dirty_limit_period, 1000, 1, 1000,
+		     "dirty-limit is not supported"),
+	FIXED_NUMBER("vcpu-dirty-limit", vcpu_dirty_limit, 1, 1, UINT64_MAX,
+		     "dirty-limit is not supported"),
+	FIXED_NUMBER("x-rdma-chunk-size", x_rdma_chunk_size, MiB, 0, UINT64_MAX,
+		     "there is no RDMA transport"),
 	{ "multifd-compression", PARAM_ENUM, offsetof(struct parameters, multifd_compression), 0, 0,
 	  2, compressions, NO_MULTIFD },
 	{ "mode", PARAM_ENUM, offsetof(struct parameters, mode), 0, 0, 3, modes,

@@ -34,7 +34,7 @@ struct parameters {
 	u64 downtime_limit;                            /* ms */
 	u64 xbzrle_cache_size;                         /* bytes, power of two */
 	u64 zero_page_detection;                       /* enum zero_page_detection */
-	/* Read only by capabilities that are not here (see settings.c), or fixed. */
+	/* What they would change is not here: fixed (see settings.c). */
 	u64 x_checkpoint_delay, multifd_channels, max_postcopy_bandwidth, multifd_compression;
 	u64 multifd_zlib_level, multifd_qatzip_level, multifd_zstd_level;
 	u64 x_vcpu_dirty_limit_period, vcpu_dirty_limit, mode, x_rdma_chunk_size;

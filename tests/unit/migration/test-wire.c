@@ -435,7 +435,12 @@ static void test_parameters(void)
 	set(&s, "{'xbzrle-cache-size': 1024}", "xbzrle-cache-size");
 	set(&s, "{'downtime-limit': 5, 'no-such': 1}", "no-such");
 	set(&s, "{'multifd-channels': 2}", NULL);
-	set(&s, "{'multifd-channels': 255}", NULL);
+	set(&s, "{'multifd-channels': 255}", "multifd is not supported");
+	set(&s, "{'multifd-zstd-level': 3}", "multifd is not supported");
+	set(&s, "{'max-postcopy-bandwidth': 1000}", "post-copy is not supported");
+	set(&s, "{'vcpu-dirty-limit': 10}", "dirty-limit is not supported");
+	set(&s, "{'x-checkpoint-delay': 100}", "COLO is not supported");
+	set(&s, "{'x-rdma-chunk-size': 4096}", "no RDMA");
 	set(&s, "{'multifd-compression': 'zstd'}", "multifd is not supported");
 	set(&s, "{'multifd-channels': 300}", "1 to 255");
 	set(&s, "{'tls-creds': ''}", NULL);
