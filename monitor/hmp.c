@@ -195,15 +195,26 @@ static void run_line(struct hmp_call *call, const char *line)
 		run_help(call, trimmed);
 }
 
+/* As a terminal wants them, which is what all who read a monitor get. */
+static char *with_line_ends(const GString *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
+
+	return g_strjoinv("\r\n", lines);
+}
+
 char *monitor_hmp(struct monitor_server *server, const char *line, int cpu_index)
 {
 	struct hmp_call call = { .server = server, .out = g_string_new(NULL) };
 	struct monitor_scope outer = monitor_enter(server, NULL);
+	char *text;
 
 	monitor_scope_set_cpu(cpu_index);
 	run_line(&call, line);
 	monitor_leave(outer);
-	return g_string_free(call.out, FALSE);
+	text = with_line_ends(call.out);
+	g_string_free(call.out, TRUE);
+	return text;
 }
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
@@ -217,8 +228,7 @@ static void session_print(void *opaque, const char *text)
 
 static void print_lines(struct hmp_session *hmp, const GString *text)
 {
-	g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
-	g_autofree char *joined = g_strjoinv("\r\n", lines);
+	g_autofree char *joined = with_line_ends(text);
 
 	session_print(hmp, joined);
 }

@@ -62,7 +62,8 @@ struct monitor_server *monitor_current_server(void);
  * monitor_hmp() - run one line of the human monitor.
  * @cpu_index: CPU that commands about "the" CPU mean; -1: the first.
  *
- * Return: what it prints, possibly "". Errors are part of the text, as a person would see them.
+ * Return: what it prints, possibly "", with CR and LF at the end of each line. Errors are part of
+ * the text, as a person would see them.
  */
 char *monitor_hmp(struct monitor_server *server, const char *line, int cpu_index);
 

@@ -499,7 +499,7 @@ static void test_control(struct fixture *f, gconstpointer mode)
 	check(f,
 	      "{\"execute\": \"human-monitor-command\", \"arguments\": "
 	      "{\"command-line\": \"nonsense\"}}",
-	      "{\"return\": \"unknown command: 'nonsense'\\n\"}\r\n");
+	      "{\"return\": \"unknown command: 'nonsense'\\r\\n\"}\r\n");
 }
 
 static void test_preconfig(struct fixture *f, gconstpointer mode)
