@@ -42,6 +42,15 @@ def version(path):
         return ''
 
 
+def build_lacks(path):
+    """Whether the build was configured without that emulator, so that it cannot be there."""
+    try:
+        rules = (BUILD / 'build.ninja').read_text('utf-8')
+    except OSError:
+        return False
+    return 'build %s:' % pathlib.Path(path).name not in rules
+
+
 def is_tidemark(path):
     """False for another emulator that is run for comparison."""
     return 'tidemark' in version(path).lower()

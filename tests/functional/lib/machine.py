@@ -118,12 +118,15 @@ class Machine:
         pages = int(last.group(1)) - int(first.group(1))
         return pages * 4096e9 / (int(last.group(2)) - int(first.group(2)))
 
+    def written(self):
+        """Pages that the writer has touched."""
+        return int(self.serial.command('s', r'STAT pass=\d+ written=(\d+) ').group(1))
+
     def wait_written(self, mib, timeout=60):
         """Wait until the writer has touched so much, so that a migration has something to send."""
         deadline = time.monotonic() + timeout
         while True:
-            match = self.serial.command('s', r'STAT pass=\d+ written=(\d+) ')
-            if int(match.group(1)) >= mib * 256:
+            if self.written() >= mib * 256:
                 return
             if time.monotonic() > deadline:
                 raise TimeoutError('the writer did not touch %d MiB in %g s' % (mib, timeout))
@@ -139,10 +142,9 @@ class Machine:
 
     def write_speed(self, seconds=0.3):
         """Pages that the writer touches a second of CPU time, so that load does not matter."""
-        pattern = r'STAT pass=\d+ written=(\d+) '
-        pages, used = int(self.serial.command('s', pattern).group(1)), self.vcpu_seconds()
+        pages, used = self.written(), self.vcpu_seconds()
         time.sleep(seconds)
-        pages = int(self.serial.command('s', pattern).group(1)) - pages
+        pages = self.written() - pages
         return pages / (self.vcpu_seconds() - used)
 
     def ram_hash(self):
