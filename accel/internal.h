@@ -19,4 +19,7 @@ void vm_change_end(struct vm *vm);
 /* vcpu_throttle_finish() - end the throttle thread. Machine lock held. */
 void vcpu_throttle_finish(struct vm *vm);
 
+/* vm_debug_free() - forget all that a debugger set. The vCPUs are gone. */
+void vm_debug_free(struct vm *vm);
+
 #endif

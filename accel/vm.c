@@ -44,6 +44,7 @@ void vm_destroy(struct vm *vm)
 		vcpu_destroy(vm->cpus[vm->ncpus - 1]);
 	g_free(vm->cpus);
 	vm->cpus = NULL;
+	vm_debug_free(vm);
 	if (vm->tracker)
 		dirty_tracker_destroy(vm->tracker);
 	if (vm->accel)

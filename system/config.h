@@ -34,7 +34,7 @@ struct config {
 	GPtrArray *monitors; /* -monitor, -qmp, -qmp-pretty */
 
 	char *cpu, *kernel, *initrd, *append, *dtb, *bios, *uuid, *incoming;
-	char *pidfile, *log_mask, *log_file, *mem_path, *qtest, *qtest_log, *data_dir, *runas;
+	char *pidfile, *log_mask, *log_file, *mem_path, *qtest, *qtest_log, *gdb, *data_dir, *runas;
 	char *chroot, *sandbox;
 
 	bool mem_prealloc;

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "hw/machine.h"
 
+struct gdb_server;
 struct migration;
 struct monitor_server;
 struct objects;
@@ -54,6 +55,7 @@ struct emulator {
 	struct migration *migration;
 	struct objects *objects;
 	struct qtest_server *qtest;
+	struct gdb_server *gdb;
 
 	struct notifier run_state_notifier;
 

@@ -93,6 +93,13 @@ static int parse_action_flag(struct config *c, const struct option_desc *o, cons
 	return 0;
 }
 
+static int parse_s(struct config *c, const struct option_desc *o, const char *arg, GError **err)
+{
+	g_free(c->gdb);
+	c->gdb = g_strdup("tcp::1234");
+	return 0;
+}
+
 /* A second -incoming gives the channel for in-place updates: not supported, so refuse clearly. */
 static int parse_incoming(struct config *c, const struct option_desc *o, const char *arg,
 			  GError **err)
@@ -148,11 +155,12 @@ const struct option_desc options_host[] = {
 	{ "D", "FILE", "where the log goes", option_set_text, TO(log_file) },
 	{ "msg", "timestamp=on|off", "put the time before messages", parse_msg },
 	{ "echr", "CODE", "escape character of multiplexed terminals (1: Ctrl-a)", parse_echr },
+	{ "gdb", "DEV", "serve a debugger of the guest: tcp:HOST:PORT, unix:PATH, none (TCG)",
+	  option_set_text, TO(gdb) },
+	{ "s", NULL, "the same as -gdb tcp::1234", parse_s },
 	{ "qtest", "DEV", "serve the qtest protocol", option_set_text, TO(qtest) },
 	{ "qtest-log", "FILE", "log of the qtest protocol", option_set_text, TO(qtest_log) },
 
-	{ "gdb", "DEV", "not available with KVM yet; leave it out", NULL },
-	{ "s", NULL, "not available with KVM yet; leave it out", NULL },
 	{ "trace", "...", "use -d", NULL },
 	{ "plugin", "...", "leave it out", NULL },
 	{ "spice", "...", "use -serial and -monitor", NULL },

@@ -64,8 +64,8 @@ void config_free(struct config *c)
 				  c->name,    c->action, c->run_with, c->overcommit };
 	char *texts[] = { c->cpu,      c->kernel,   c->initrd,   c->append,    c->dtb,
 			  c->bios,     c->uuid,     c->incoming, c->pidfile,   c->log_mask,
-			  c->log_file, c->mem_path, c->qtest,    c->qtest_log, c->data_dir,
-			  c->runas,    c->chroot,   c->sandbox };
+			  c->log_file, c->mem_path, c->qtest,    c->qtest_log, c->gdb,
+			  c->data_dir, c->runas,    c->chroot,   c->sandbox };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(lists); i++)
 		g_ptr_array_unref(lists[i]);

@@ -16,6 +16,7 @@
 #include "qapi/gen/qom.h"
 #include "qapi/gen/run-state.h"
 #include "chardev/char.h"
+#include "gdb/gdb.h"
 #include "qtest.h"
 #include "sandbox.h"
 #include "util/error.h"
@@ -232,6 +233,11 @@ int emulator_setup(struct emulator *e, GError **err)
 		if (!e->qtest)
 			return -EINVAL;
 	}
+	if (e->cfg->gdb && strcmp(e->cfg->gdb, "none")) {
+		e->gdb = gdb_server_create(e, e->cfg->gdb, err);
+		if (!e->gdb)
+			return -EINVAL;
+	}
 	if (machine_reset(e->machine, err))
 		return -EINVAL;
 	if ((e->cfg->pidfile && pidfile_write(e->cfg->pidfile, err)) ||
@@ -265,6 +271,7 @@ void emulator_teardown(struct emulator *e)
 	teardown_migration(e);
 	if (e->qtest)
 		qtest_destroy(e->qtest);
+	gdb_server_destroy(e->gdb);
 	block_flush_all();
 	/* Before the serial ports, whose terminal they would get. */
 	objects_drop_monitors(e->objects);

@@ -106,6 +106,14 @@ bool tcg_accel_jit(const struct accel *a)
 	return accel_is_tcg(a) && container_of(a, const struct tcg_accel, base)->jit;
 }
 
+/* While another vCPU steps alone: wait until the VM stops. */
+static void hold(struct vcpu *cpu, struct tcg_cpu *tcg)
+{
+	__atomic_store_n(&tcg->exit_request, 0, __ATOMIC_SEQ_CST);
+	if (!vcpu_must_park(cpu))
+		tcg_cpu_sleep(tcg);
+}
+
 static gpointer vcpu_thread(gpointer opaque)
 {
 	struct vcpu *cpu = opaque;
@@ -117,6 +125,10 @@ static gpointer vcpu_thread(gpointer opaque)
 	g_cond_broadcast(&cpu->vm->cpu_cond);
 	g_mutex_unlock(&cpu->vm->cpu_lock);
 	while (vcpu_wait_runnable(cpu)) {
+		if (v->debug.hold) {
+			hold(cpu, v->tcg);
+			continue;
+		}
 		/* Whether it may run at all is the target's to say: ops->service comes first. */
 		__atomic_store_n(&v->tcg->exit_request, 1, __ATOMIC_SEQ_CST);
 		tcg_run(v->tcg);
@@ -145,6 +157,7 @@ static int tcg_vcpu_create(struct accel *a, struct vcpu *cpu, GError **err)
 
 static void tcg_vcpu_destroy(struct accel *a, struct vcpu *cpu)
 {
+	tcg_debug_free(cpu);
 	g_clear_pointer(&cpu->accel_data, g_free);
 }
 
@@ -167,4 +180,5 @@ const struct accel_ops tcg_accel_ops = {
 	.vcpu_create = tcg_vcpu_create,
 	.vcpu_destroy = tcg_vcpu_destroy,
 	.vcpu_kick = tcg_vcpu_kick,
+	.debug_changed = tcg_debug_changed,
 };

@@ -6,6 +6,7 @@
 
 #include "accel/accel.h"
 #include "accel/tcg/cpu.h"
+#include "accel/tcg/debug.h"
 #include "accel/vcpu.h"
 
 struct tcg_accel {
@@ -25,6 +26,7 @@ static inline struct tcg_accel *tcg_accel_of(struct accel *a)
 struct tcg_vcpu {
 	struct tcg_cpu *tcg; /* owned by the target */
 	bool started;        /* the thread has told its id; vm->cpu_lock */
+	struct tcg_debug debug;
 };
 
 /* dirty.c: the back end is a struct tcg_accel. */

@@ -1,5 +1,6 @@
 /* accel/tcg/exec.c - the loop that a vCPU thread runs guest code in. */
 #include "accel/tcg/cpu.h"
+#include "accel/tcg/debug.h"
 #include "accel/tcg/region.h"
 
 #include <linux/futex.h>
@@ -36,19 +37,35 @@ static bool exit_requested(struct tcg_cpu *cpu)
 	return __atomic_load_n(&cpu->exit_request, __ATOMIC_RELAXED);
 }
 
+/* Run the region at the pc; what has none is interpreted. */
+static void run_region(struct tcg_cpu *cpu)
+{
+	const void *code = region_find(cpu);
+	u64 site;
+
+	if (!code) {
+		cpu->ops->step(cpu);
+		return;
+	}
+	site = host_enter(cpu, code);
+	if (site)
+		region_chain(cpu, site);
+}
+
 static void run_translated(struct tcg_cpu *cpu)
 {
-	while (!exit_requested(cpu)) {
-		const void *code = region_find(cpu);
-		u64 site;
+	while (!exit_requested(cpu))
+		run_region(cpu);
+}
 
-		if (!code) {
+/* No region is found in pages with breakpoints, and jumps into a page always look for one. */
+static void run_debugged(struct tcg_cpu *cpu)
+{
+	while (!exit_requested(cpu)) {
+		if (cpu->use_jit && !tcg_debug_in_page(cpu->debug, cpu->pc_page))
+			run_region(cpu);
+		else if (!tcg_debug_before_insn(cpu))
 			cpu->ops->step(cpu);
-			continue;
-		}
-		site = host_enter(cpu, code);
-		if (site)
-			region_chain(cpu, site);
 	}
 }
 
@@ -79,6 +96,8 @@ void tcg_run(struct tcg_cpu *cpu)
 {
 	bool raised = _setjmp(cpu->unwind);
 
+	if (raised && cpu->debug && cpu->debug->abandoned)
+		raised = cpu->debug->abandoned = false;
 	for (;;) {
 		if (raised || exit_requested(cpu)) {
 			leave_code(cpu);
@@ -88,7 +107,9 @@ void tcg_run(struct tcg_cpu *cpu)
 			continue;
 		}
 		enter_code(cpu);
-		if (cpu->use_jit)
+		if (cpu->debug)
+			run_debugged(cpu);
+		else if (cpu->use_jit)
 			run_translated(cpu);
 		else
 			run_interpreted(cpu);

@@ -1,6 +1,7 @@
 /* accel/tcg/mem.c - soft TLB: fills, slow accesses and flushes (no architecture is named here). */
 #include "accel/tcg/mem.h"
 #include "accel/tcg/code.h"
+#include "accel/tcg/debug.h"
 
 struct tcg_mmu *tcg_mmu_create(void)
 {
@@ -72,6 +73,8 @@ static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access acc
 	cpu->ops->fill(cpu, va, access, size, page);
 	if (!page->host || page->strict || access == TCG_EXEC)
 		return;
+	if (cpu->debug && tcg_debug_watched(cpu->debug, va))
+		return;
 
 	addend = (u64)(uintptr_t)page->host - tag;
 	if (page->readable) {
@@ -90,6 +93,18 @@ static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access acc
 	}
 }
 
+static bool is_entry_of(const struct tlb_entry *e, u64 va)
+{
+	return e->tag != TLB_EMPTY && (e->tag & TCG_PAGE_MASK) == (va & TCG_PAGE_MASK);
+}
+
+/* A reason to be slow is gone. The page may have no entry, and its place be another's. */
+static void allow(struct tlb_entry *e, u64 va, u64 reason)
+{
+	if (is_entry_of(e, va))
+		e->tag &= ~reason;
+}
+
 /* Host address for a store of @size bytes inside one page, after tracking; NULL: I/O. */
 static u8 *store_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
 {
@@ -98,7 +113,7 @@ static u8 *store_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
 	struct tlb_entry *e = &mmu->w[index];
 	struct tcg_page page;
 
-	if ((e->tag & TCG_PAGE_MASK) != (va & TCG_PAGE_MASK) || e->tag == TLB_EMPTY) {
+	if (!is_entry_of(e, va)) {
 		fill(cpu, va, size, TCG_WRITE, &page);
 	} else {
 		page.phys = mmu->phys[index];
@@ -110,11 +125,10 @@ static u8 *store_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
 		return NULL;
 	if (page.track) {
 		cpu->ops->first_store(cpu, &page);
-		if (e->tag != TLB_EMPTY)
-			e->tag &= ~(u64)TLB_TRACK;
+		allow(e, va, TLB_TRACK);
 	}
 	if (!tcg_code_in_page(page.phys))
-		e->tag &= ~(u64)(e->tag == TLB_EMPTY ? 0 : TLB_CODE);
+		allow(e, va, TLB_CODE);
 	else
 		tcg_code_written(page.phys | (va & ~TCG_PAGE_MASK), size);
 	return page.host + (va & ~TCG_PAGE_MASK);
@@ -142,6 +156,8 @@ u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size)
 	const u8 *host;
 	u64 val = 0, phys;
 
+	if (cpu->debug)
+		tcg_debug_access(cpu, va, size, TCG_READ);
 	if (crosses_page(va, size)) {
 		for (unsigned i = 0; i < size; i++)
 			val |= tcg_load(cpu, va + i, 1) << (8 * i);
@@ -159,6 +175,8 @@ void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size)
 	u8 *host;
 	u64 phys;
 
+	if (cpu->debug)
+		tcg_debug_access(cpu, va, size, TCG_WRITE);
 	if (crosses_page(va, size)) {
 		tcg_probe(cpu, va, size, TCG_WRITE);
 		for (unsigned i = 0; i < size; i++)
@@ -176,6 +194,8 @@ void *tcg_host(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access acces
 {
 	u64 phys;
 
+	if (cpu->debug)
+		tcg_debug_access(cpu, va, size, access);
 	if (access == TCG_READ)
 		return (void *)load_address(cpu, va, size, &phys);
 	return store_address(cpu, va, size, &phys);
@@ -190,7 +210,7 @@ void tcg_probe(struct tcg_cpu *cpu, u64 va, u64 size, enum tcg_access access)
 		const struct tlb_entry *e = access == TCG_READ ? &cpu->mmu->r[tlb_index(at)]
 							       : &cpu->mmu->w[tlb_index(at)];
 
-		if (e->tag == TLB_EMPTY || (e->tag & TCG_PAGE_MASK) != (at & TCG_PAGE_MASK))
+		if (!is_entry_of(e, at))
 			fill(cpu, at, 1, access, &page);
 		if ((at & TCG_PAGE_MASK) == last)
 			return;

@@ -62,6 +62,10 @@ struct accel_ops {
 	int (*ioeventfd_add)(struct accel *a, const struct ioeventfd *e);
 	int (*ioeventfd_del)(struct accel *a, const struct ioeventfd *e);
 
+	/* debug_changed() - vm->debug has; vCPUs parked, machine lock held. NULL: the accelerator
+	 * cannot debug. */
+	void (*debug_changed)(struct accel *a);
+
 	/* VM-wide state that must be saved: guest clock. NULL: none. */
 	void (*vm_state_changed)(struct accel *a, bool running);
 };

@@ -7,11 +7,17 @@
 #include "accel/accel.h"
 #include "memory/ram.h"
 
+struct tcg_cpu;
+
 /* accel_is_tcg() - whether the functions below may be used. */
 bool accel_is_tcg(const struct accel *a);
 
 /* tcg_accel_jit() - whether guest code is translated (else interpreted). */
 bool tcg_accel_jit(const struct accel *a);
+
+/* tcg_stepping() - whether a debugger executes one instruction: interrupts are to wait, and the CPU
+ * not to. */
+bool tcg_stepping(const struct tcg_cpu *cpu);
 
 /* tcg_must_track() - whether a store to the page must be reported first: tcg_page.track. */
 static inline bool tcg_must_track(const struct ramblock *block, u64 page)

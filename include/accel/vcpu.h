@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 struct kvm_run;
+struct cpu_debug_ops;
 struct cpu_ops;
 struct tcg_cpu;
 
@@ -53,6 +54,9 @@ struct cpu_ops {
 	/* describe() - registers in cpu->arch as text, for "info registers" and error reports. Free
 	 * with g_free(). NULL: none. */
 	char *(*describe)(struct vcpu *cpu);
+
+	/* For a debugger, see accel/debug.h. NULL: it cannot look at such vCPUs. */
+	const struct cpu_debug_ops *debug;
 
 	/*
 	 * TCG: tcg_cpu() - the translator's part of cpu->arch, registered and with an address

@@ -13,6 +13,7 @@
 struct accel;
 struct accel_ops;
 struct vcpu;
+struct vm_debug;
 
 /* What the owner of the process (system/) does on requests; called in the main thread with the
  * machine lock held. */
@@ -37,6 +38,7 @@ struct vm {
 	enum run_state state;
 	struct notifier_list state_notifiers; /* data: struct run_state_change */
 	struct vm_owner owner;
+	struct vm_debug *debug; /* accel/debug.h; NULL until a debugger comes */
 
 	/* accel/vcpu-control.c. cpu_lock is a leaf: nothing else is taken while it is held. */
 	GMutex cpu_lock;

@@ -2,6 +2,7 @@
 #include "target/arm/vcpu.h"
 
 #include "accel/tcg.h"
+#include "target/arm/debug.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/model.h"
@@ -61,7 +62,7 @@ static bool is_awake(struct arm_vcpu *v)
 
 	if (is_off(v))
 		return false;
-	if (cpu->waiting == ARM_WAIT_INTERRUPT && !arm_irq_wakes(cpu))
+	if (cpu->waiting == ARM_WAIT_INTERRUPT && !arm_irq_wakes(cpu) && !tcg_stepping(&cpu->tcg))
 		return false;
 	/* Events are not kept: whoever waits for one looks again by itself. */
 	if (cpu->waiting == ARM_WAIT_EVENT)
@@ -76,11 +77,13 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 
 	/* First: what is requested from here on is seen below, or calls this function again. */
 	__atomic_store_n(&tcg->exit_request, 0, __ATOMIC_SEQ_CST);
+	arm_mmu_end_unpriv(&v->cpu); /* a watchpoint may have ended such an access */
 	if (raised)
 		take_exception(v);
 	while (!vcpu_must_park(v->vcpu)) {
 		if (is_awake(v)) {
-			arm_irq_take(&v->cpu);
+			if (!tcg_stepping(tcg))
+				arm_irq_take(&v->cpu);
 			return true;
 		}
 		tcg_cpu_sleep(tcg);
@@ -171,6 +174,7 @@ static const struct cpu_ops arm_cpu_ops = {
 	.name = "arm",
 	.reset = reset,
 	.describe = describe,
+	.debug = &arm_debug_ops,
 	.tcg_cpu = get_tcg,
 };
 

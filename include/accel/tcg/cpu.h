@@ -12,6 +12,7 @@
 #include "util/base.h"
 
 struct tcg_cpu;
+struct tcg_debug;
 struct tcg_region;
 struct trans;
 
@@ -89,15 +90,16 @@ struct tcg_cpu {
 	const struct tcg_ops *ops;
 	jmp_buf unwind; /* set while tcg_run() is on the stack */
 	bool use_jit;
-	int in_code;          /* tcg_run() executes guest code or one of its helpers */
-	int waiting;          /* ... but is in tcg_wait_begin() */
-	int sleeping;         /* in tcg_cpu_sleep() */
-	int work_pending;     /* work[] is not empty */
-	GArray *work;         /* see accel/tcg/work.h */
-	struct tcg_cpu *next; /* in the list of tcg_cpu_register() */
-	u64 excl_addr;        /* exclusive monitor: virtual address, ~0 = open */
-	u64 excl_val[2];      /* value that the exclusive load saw */
-	unsigned excl_size;   /* bytes */
+	int in_code;             /* tcg_run() executes guest code or one of its helpers */
+	int waiting;             /* ... but is in tcg_wait_begin() */
+	int sleeping;            /* in tcg_cpu_sleep() */
+	int work_pending;        /* work[] is not empty */
+	GArray *work;            /* see accel/tcg/work.h */
+	struct tcg_cpu *next;    /* in the list of tcg_cpu_register() */
+	u64 excl_addr;           /* exclusive monitor: virtual address, ~0 = open */
+	u64 excl_val[2];         /* value that the exclusive load saw */
+	unsigned excl_size;      /* bytes */
+	struct tcg_debug *debug; /* what a debugger wants; NULL: nothing */
 };
 
 /* Virtual address of the current instruction; exact in helpers and outside of regions. */

@@ -390,6 +390,28 @@ static void test_dirty(void)
 	cpu_free(cpu);
 }
 
+/* A store to a page without a fast entry leaves the page that has its place in the TLB alone. */
+static void test_dirty_of_another(gconstpointer jit)
+{
+	static const u32 code[] = {
+		0xf9400044, /* ldr x4, [x2]: makes an entry for stores too, to be reported */
+		0xf9000061, /* str x1, [x3] */
+		0xf9000041, /* str x1, [x2] */
+		0xd4000002,
+	};
+	struct arm_cpu *cpu = cpu_new(GPOINTER_TO_INT(jit));
+	u64 other = RAM_BASE + 0x3000 + TLB_SIZE * TCG_PAGE_SIZE;
+
+	track = true;
+	map_page(root, other, RAM_BASE + 0x8000, AF | DEVICE, 3);
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	cpu->tcg.r[2] = RAM_BASE + 0x3000;
+	cpu->tcg.r[3] = other;
+	run(cpu, RAM_BASE);
+	g_assert_cmpuint(dirtied, ==, 2);
+	cpu_free(cpu);
+}
+
 static gpointer run_thread(gpointer opaque)
 {
 	run(opaque, RAM_BASE);
@@ -480,5 +502,9 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/mmu/smp/jit", GINT_TO_POINTER(1), test_smp);
 	g_test_add_func("/mmu/stage2", test_stage2);
 	g_test_add_func("/mmu/dirty", test_dirty);
+	g_test_add_data_func("/mmu/dirty-of-another/interp", GINT_TO_POINTER(0),
+			     test_dirty_of_another);
+	g_test_add_data_func("/mmu/dirty-of-another/jit", GINT_TO_POINTER(1),
+			     test_dirty_of_another);
 	return g_test_run();
 }
