@@ -1,0 +1,106 @@
+"""Boots a kernel with an initramfs on an emulator, runs one shell command in it, brings its output."""
+
+import os
+import pathlib
+import re
+import selectors
+import shutil
+import subprocess
+import time
+
+from kit.debian import Problem
+
+from .base import PROGRESS_S, say
+
+EMULATOR = {'arm64': 'qemu-system-aarch64'}
+STATUS = re.compile(r'^STATUS (\d+)\s*$', re.M)
+# Any of these in the console means that the kernel itself complained.
+COMPLAINTS = re.compile(r'(BUG:|WARNING:|Oops|Kernel panic|possible recursive locking'
+                        r'|possible circular locking|suspicious RCU usage|soft lockup)')
+
+
+class Outcome:
+    """What a boot gave: the console's text, the command's status (None: never ended), seconds."""
+
+    def __init__(self, text, wall_s, cpu_s):
+        self.text = text
+        found = STATUS.findall(text)
+        self.status = int(found[-1]) if found else None
+        self.wall_s, self.cpu_s = wall_s, cpu_s
+
+    @property
+    def complaints(self):
+        return [line.strip() for line in self.text.splitlines() if COMPLAINTS.search(line)]
+
+
+def emulator(arch, path=None):
+    """The emulator's path: the one given, or Debian's installed one."""
+    program = path or shutil.which(EMULATOR[arch.name])
+    if not program or not pathlib.Path(program).exists():
+        raise Problem('no %s; install qemu-system-arm or give --qemu PATH'
+                      % (path or EMULATOR[arch.name]))
+    return str(program)
+
+
+def command_line(arch, program, image, initrd, command, count=False, cpus=2, memory='2500M'):
+    """Counting needs one CPU: then a nanosecond of the guest's clock is one instruction."""
+    if '"' in command:
+        raise Problem('the command must not hold a double quote: %s' % command)
+    words = [program, '-M', 'virt,virtualization=on,gic-version=3',
+             '-cpu', 'max,pauth-impdef=on,lpa2=off', '-accel', 'tcg']
+    words += ['-smp', '1', '-icount', 'shift=0,sleep=off'] if count else ['-smp', str(cpus)]
+    words += ['-m', memory, '-nic', 'none', '-display', 'none', '-serial', 'stdio', '-monitor',
+              'none', '-no-reboot', '-kernel', str(image), '-initrd', str(initrd),
+              '-append', 'console=ttyAMA0 panic=-1 quiet -- "%s"' % command]
+    return words
+
+
+def version(program):
+    done = subprocess.run([program, '--version'], capture_output=True, text=True, check=False)
+    return (done.stdout or done.stderr).splitlines()[0]
+
+
+def boot(words, title, timeout_s, log=None):
+    """Runs the emulator to its end, or ends it after timeout_s."""
+    start = shown = time.monotonic()
+    before = os.times()
+    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+    text = b''
+    with selectors.DefaultSelector() as ready:
+        ready.register(child.stdout, selectors.EVENT_READ)
+        while True:
+            if ready.select(1.0):
+                piece = os.read(child.stdout.fileno(), 65536)
+                if not piece:
+                    break
+                text += piece
+            now = time.monotonic()
+            if now - shown > PROGRESS_S:
+                shown = now
+                say('   %s: %d s: %s' % (title, now - start, last_line(text)[:70]))
+            if now - start > timeout_s:
+                child.kill()
+                text += b'\nended after %d s\n' % timeout_s
+                break
+    child.stdout.close()
+    child.wait()
+    after = os.times()
+    outcome = Outcome(text.decode('utf-8', 'replace').replace('\r', ''), now_since(start),
+                      after.children_user + after.children_system
+                      - before.children_user - before.children_system)
+    if log:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(outcome.text, 'utf-8')
+    say('   %s: status %s, %.0f s (%.0f s of CPU)' % (title, outcome.status, outcome.wall_s,
+                                                      outcome.cpu_s))
+    return outcome
+
+
+def now_since(start):
+    return time.monotonic() - start
+
+
+def last_line(text):
+    lines = text.decode('utf-8', 'replace').split()
+    return ' '.join(lines[-8:])

@@ -1,0 +1,99 @@
+"""Results of one level (a kernel with some series) as JSON, and the table of several as Markdown."""
+
+import json
+
+from kit.debian import Problem
+
+from . import suites
+from .base import cache
+
+
+def path(arch, tag, emulator, debug=False):
+    short = ''.join(c if c.isalnum() or c in '.-' else '-' for c in emulator)
+    return cache() / 'results' / ('%s-%s%s-%s.json' % (arch.name, tag, '-debug' if debug else '',
+                                                      short[:60]))
+
+
+def load(where):
+    try:
+        return json.loads(where.read_text('utf-8'))
+    except FileNotFoundError:
+        return {}
+    except ValueError as err:
+        raise Problem('%s is not JSON: %s' % (where, err)) from err
+
+
+def store(where, result):
+    where.parent.mkdir(parents=True, exist_ok=True)
+    where.write_text(json.dumps(result, indent=1, sort_keys=True) + '\n', 'utf-8')
+
+
+def counted(outcome):
+    """The part of a result that a counted boot gives."""
+    return {name: {'status': status, 'figures': suites.measured(lines),
+                   'said': [line for line in lines if line and not suites.MEASURED.match(line)][-8:]}
+            for name, (status, lines) in suites.split(outcome.text).items()}
+
+
+def tested(outcome):
+    """The part of a result that a boot with selftests gives."""
+    return {name: {'status': status, 'said': [line for line in lines if line][-6:]}
+            for name, (status, lines) in suites.split(outcome.text).items()}
+
+
+def change(new, old):
+    return '' if not old or new is None else '%+.1f %%' % (100.0 * (new - old) / old)
+
+
+def table(levels):
+    """levels: [(name, result)], the first is what the others are compared with."""
+    lines = ['| what | ' + ' | '.join('%s | change' % n if i else n
+                                      for i, (n, _) in enumerate(levels)) + ' | trial |',
+             '|---' * (2 * len(levels) + 1) + '|']
+    for row in suites.ROWS:
+        base = suites.figure(levels[0][1], row)
+        cells = []
+        for i, (_, result) in enumerate(levels):
+            here = suites.figure(result, row)
+            cells.append('%s (%.1f a page)' % (f'{here[0]:,}'.replace(',', ' '), here[0] / here[1])
+                         if here else 'not measured')
+            if i:
+                cells.append(change(here[0], base[0]) if here and base else '')
+        cells.append('%+.1f %%' % row.bar if row.bar is not None else '')
+        lines.append('| %s | %s |' % (row.text, ' | '.join(cells)))
+    return lines
+
+
+def selftest_table(levels):
+    names = [n for n in suites.SELFTESTS if any(n in r.get('selftests', {}) for _, r in levels)]
+    names += [n for n in suites.CASES if n not in {r.case for r in suites.ROWS}]
+    lines = ['| test | ' + ' | '.join(n for n, _ in levels) + ' |', '|---' * (len(levels) + 1) + '|']
+    for name in names:
+        cells = []
+        for _, result in levels:
+            one = result.get('selftests', {}).get(name) or result.get('counted', {}).get(name)
+            cells.append(suites.verdict(one['status']) if one else 'not run')
+        lines.append('| %s | %s |' % (name, ' | '.join(cells)))
+    return lines
+
+
+def markdown(parts):
+    """parts: [(heading, [(name, result)])]; the whole text of RESULTS.md."""
+    lines = ['# Results', '',
+             'Written by `kernel/testbed/report`; do not edit. Figures are instructions per ioctl '
+             '(the emulated',
+             'machine\'s clock counts them) for %d pages, a row being one round of one case of '
+             '`dirty-probe`.' % suites.PAGES,
+             '"trial" is what a throw-away trial of the idea gave on the same emulator; a series '
+             'has to reach it.', '']
+    for heading, levels in parts:
+        first = levels[0][1]
+        lines += ['## ' + heading, '',
+                  'Linux %s, %s, %s.' % (first.get('version', '?'), first.get('compiler', '?'),
+                                        first.get('emulator', '?')), '']
+        lines += table(levels) + ['']
+        lines += selftest_table(levels) + ['']
+        for name, result in levels:
+            for said in result.get('complaints', []):
+                lines.append('- %s: the kernel said `%s`' % (name, said))
+    return '\n'.join(lines).rstrip() + '\n'

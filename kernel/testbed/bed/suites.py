@@ -1,0 +1,111 @@
+"""What is run on a booted kernel: counted cases of dirty-probe, and KVM's selftests."""
+
+import re
+
+MIB = 64
+PAGES = MIB * 256
+
+# name -> arguments of dirty-probe
+CASES = {
+    'get': '-b 4k',
+    'clear': '-b 4k -c 3',
+    'clear-chunks': '-b 4k -c 3 -k 4096',
+    'clear-split': '-b 4k -c 3 -e 0x200000',
+    'clear-thp': '-b thp -c 3 -e 0x200000',
+    'enable-thp': '-b thp -c 1 -e 0x200000',
+    'clear-sparse': '-b 4k -c 1 -s 8',
+    'clear-rare': '-b 4k -c 1 -s 2048',
+    'ring': '-b 4k -d 65536',
+    'ring-random': '-b 4k -d 65536 -o 5241',
+    'ring-signals': '-b 4k -d 65536 -m 16 -S 200000',
+}
+
+
+class Row:
+    """One line of the table: a phase of a case, one of its rounds, and what is held beside it."""
+
+    def __init__(self, case, phase, round_, text, bar=None):
+        self.case, self.phase, self.round, self.text, self.bar = case, phase, round_, text, bar
+
+
+# bar: change in percent that a throw-away trial of a loop over leaf tables gave on this emulator
+ROWS = (
+    Row('get', 'get', 1, 'GET without manual protect, all pages dirty', -83.6),
+    Row('clear', 'clear', 1, 'CLEAR, all pages dirty', -83.5),
+    Row('clear-chunks', 'clear', 1, 'CLEAR in calls of 4096 pages'),
+    Row('clear-split', 'clear', 1, 'CLEAR with eager splitting, all is split already', -86.4),
+    Row('clear-thp', 'clear', 0, 'first CLEAR, 2 MiB blocks split on the way', -29.3),
+    Row('enable-thp', 'enable', 0, 'enable without initially-set, 2 MiB blocks split', -17.8),
+    Row('get', 'enable', 0, 'enable without initially-set, 4 KiB pages'),
+    Row('clear-sparse', 'clear', 1, 'CLEAR, every 8th page dirty', -80.1),
+    Row('clear-rare', 'clear', 1, 'CLEAR, 8 pages dirty, 8 MiB apart'),
+    Row('ring', 'reset', 1, 'RESET_DIRTY_RINGS, pages in order', -60.5),
+    Row('ring-random', 'reset', 1, 'RESET_DIRTY_RINGS, pages in random order'),
+)
+
+SELFTESTS = {
+    'dirty_log_test -M dirty-log': './dirty_log_test -M dirty-log -i 4 -m 3',
+    'dirty_log_test -M clear-log': './dirty_log_test -M clear-log -i 4 -m 3',
+    'dirty_log_test -M dirty-ring': './dirty_log_test -M dirty-ring -i 4 -m 3',
+    'dirty_log_perf_test': './dirty_log_perf_test -b 32M -m 3',
+    'dirty_log_perf_test, THP': './dirty_log_perf_test -b 32M -m 3 -s anonymous_thp -e',
+    'memslot_modification_stress_test': './memslot_modification_stress_test -b 16M -i 50',
+    'demand_paging_test': './demand_paging_test -b 32M -m 3',
+    'kvm_page_table_test': './kvm_page_table_test -b 32M -m 3',
+    'kvm_page_table_test, THP': './kvm_page_table_test -b 32M -m 3 -s anonymous_thp',
+}
+
+MEASURED = re.compile(r'^(\w+) (\d+) ns=(\d+) calls=(\d+) pages=(\d+)$')
+KSFT_SKIP = 4
+
+
+def counted_command(names=None):
+    """One shell command for the cases in names (all); each announces itself and its status."""
+    return '; '.join('echo CASE %s; ./dirty-probe -m %d %s; echo END $?' % (name, MIB, CASES[name])
+                     for name in names or CASES)
+
+
+def selftest_command(names=None):
+    return '; '.join('echo CASE %s; %s; echo END $?' % (name, SELFTESTS[name])
+                     for name in names or SELFTESTS)
+
+
+def split(text):
+    """What each case printed, and its status (None: it never ended): {name: (status, lines)}."""
+    cases, name = {}, None
+    for line in text.splitlines():
+        if line.startswith('CASE '):
+            name = line[5:].strip()
+            cases[name] = (None, [])
+        elif name and line.startswith('END '):
+            cases[name] = (int(line[4:]), cases[name][1])
+            name = None
+        elif name:
+            cases[name][1].append(line.strip())
+    return cases
+
+
+def measured(lines):
+    """The probe's figures: [{phase, round, ns, calls, pages}]."""
+    found = []
+    for line in lines:
+        m = MEASURED.match(line)
+        if m:
+            numbers = map(int, m.groups()[1:])
+            found.append({'phase': m.group(1), **dict(zip(('round', 'ns', 'calls', 'pages'),
+                                                          numbers))})
+    return found
+
+
+def verdict(status):
+    if status is None:
+        return 'did not end'
+    return {0: 'ok', KSFT_SKIP: 'skipped'}.get(status, 'failed (%d)' % status)
+
+
+def figure(result, row):
+    """(ns, pages) of a row in a level's result, or None."""
+    for m in result.get('counted', {}).get(row.case, {}).get('figures', []):
+        if m['phase'] == row.phase and m['round'] == row.round:
+            return m['ns'], m['pages']
+    return None

@@ -1,0 +1,231 @@
+/*
+ * dirty-probe: what KVM's dirty logging costs, one ioctl at a time, and whether a page gets lost.
+ *
+ * One thread and one vCPU, so that on an emulated CPU nothing else runs between two readings of the
+ * clock. Prints "phase ROUND ns=N calls=N pages=N" lines; exits with 1 if a round's log does not
+ * hold exactly the pages that the guest wrote.
+ */
+#include "vm.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+	"usage: dirty-probe [-m MIB] [-i ROUNDS] [-b 4k|thp|hugetlb] [-c MANUAL_PROTECT_CAPS]\n"
+	"                   [-k PAGES_PER_CLEAR] [-e SPLIT_CHUNK] [-d RING_ENTRIES] [-s STRIDE]\n"
+	"                   [-o ODD_STEP] [-S SIGNAL_NS]\n";
+
+struct cost {
+	uint64_t ns;
+	unsigned long calls;
+};
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void report(const char *phase, unsigned long round, const struct cost *c,
+		   unsigned long pages)
+{
+	printf("%s %lu ns=%llu calls=%lu pages=%lu\n", phase, round, (unsigned long long)c->ns,
+	       c->calls, pages);
+}
+
+/* Sends SIGALRM to this thread every ns; ioctls see it while they run. */
+static timer_t start_signals(unsigned long ns)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct itimerspec every = { .it_value = { 0, ns }, .it_interval = { 0, ns } };
+	timer_t timer;
+
+	sigaction(SIGALRM, &action, NULL);
+	if (timer_create(CLOCK_MONOTONIC, NULL, &timer) || timer_settime(timer, 0, &every, NULL))
+		fail("timer");
+	return timer;
+}
+
+/* Marks harvested entries; returns how many there were. */
+static unsigned long harvest(struct probe_vm *p, unsigned long *next)
+{
+	unsigned long before = *next;
+
+	for (;; (*next)++) {
+		struct kvm_dirty_gfn *g = &p->ring[*next % p->options->ring_entries];
+
+		if (!(__atomic_load_n(&g->flags, __ATOMIC_ACQUIRE) & KVM_DIRTY_GFN_F_DIRTY))
+			return *next - before;
+		__atomic_store_n(&g->flags, KVM_DIRTY_GFN_F_RESET, __ATOMIC_RELEASE);
+	}
+}
+
+/* Until all of pages are reset: a signal ends a call early, with what it did as its result. */
+static void reset_rings(struct probe_vm *p, unsigned long pages, struct cost *c)
+{
+	uint64_t t = now();
+
+	for (unsigned long done = 0; done < pages; c->calls++) {
+		int r = ioctl(p->vm, KVM_RESET_DIRTY_RINGS, 0);
+
+		if (r < 0 && errno != EINTR)
+			fail("KVM_RESET_DIRTY_RINGS");
+		done += r > 0 ? r : 0;
+	}
+	c->ns += now() - t;
+}
+
+static unsigned long ring_round(struct probe_vm *p, unsigned long round)
+{
+	static unsigned long next;
+	struct cost reset = { 0 };
+	unsigned long all = 0;
+	timer_t timer = NULL;
+	bool full;
+
+	do {
+		unsigned long pages;
+
+		full = vm_run(p);
+		pages = harvest(p, &next);
+		if (p->options->signal_ns)
+			timer = start_signals(p->options->signal_ns);
+		reset_rings(p, pages, &reset);
+		if (p->options->signal_ns)
+			timer_delete(timer);
+		all += pages;
+	} while (full);
+	report("reset", round, &reset, all);
+	return all;
+}
+
+static void clear_log(struct probe_vm *p, unsigned long *log, struct cost *c)
+{
+	unsigned long step = p->options->clear_pages ? p->options->clear_pages : p->pages;
+	uint64_t t = now();
+
+	for (unsigned long at = 0; at < p->pages; at += step, c->calls++) {
+		struct kvm_clear_dirty_log clear = {
+			.slot = PROBE_SLOT,
+			.first_page = at,
+			.num_pages = p->pages - at < step ? p->pages - at : step,
+			.dirty_bitmap = log + at / 64,
+		};
+
+		if (ioctl(p->vm, KVM_CLEAR_DIRTY_LOG, &clear))
+			fail("KVM_CLEAR_DIRTY_LOG");
+	}
+	c->ns = now() - t;
+}
+
+/* Pages in the log; with initially-set logs the first round reports all. */
+static unsigned long bitmap_round(struct probe_vm *p, unsigned long round, unsigned long *log)
+{
+	struct kvm_dirty_log get = { .slot = PROBE_SLOT, .dirty_bitmap = log };
+	struct cost got = { .calls = 1 }, cleared = { 0 };
+	unsigned long pages = 0;
+
+	vm_run(p);
+	got.ns = now();
+	if (ioctl(p->vm, KVM_GET_DIRTY_LOG, &get))
+		fail("KVM_GET_DIRTY_LOG");
+	got.ns = now() - got.ns;
+	for (unsigned long i = 0; i < p->pages / 64; i++)
+		pages += __builtin_popcountl(log[i]);
+	report("get", round, &got, pages);
+	if (p->options->manual_caps) {
+		clear_log(p, log, &cleared);
+		report("clear", round, &cleared, pages);
+	}
+	return pages;
+}
+
+static void set_log(struct probe_vm *p, bool on)
+{
+	struct cost c = { .ns = now(), .calls = 1 };
+
+	vm_log(p, on);
+	c.ns = now() - c.ns;
+	report(on ? "enable" : "disable", 0, &c, p->pages);
+}
+
+static int measure(const struct probe_options *o)
+{
+	struct probe_vm p;
+	unsigned long *log, lost = 0;
+
+	vm_create(&p, o);
+	log = calloc(p.pages / 64 + 1, sizeof(*log));
+	vm_run(&p);
+	set_log(&p, true);
+	for (unsigned long r = 0; r < o->rounds; r++) {
+		unsigned long pages = p.ring ? ring_round(&p, r) : bitmap_round(&p, r, log);
+		bool all_reported = r == 0 && o->manual_caps & KVM_DIRTY_LOG_INITIALLY_SET;
+
+		if (pages != (all_reported && !p.ring ? p.pages : p.written)) {
+			printf("round %lu: %lu pages written, %lu in the log\n", r, p.written,
+			       pages);
+			lost++;
+		}
+	}
+	set_log(&p, false);
+	vm_run(&p);
+	printf(lost ? "lost\n" : "complete\n");
+	return lost ? 1 : 0;
+}
+
+static bool parse_backing(const char *text, enum backing *backing)
+{
+	static const char *const names[] = {
+		[BACKING_4K] = "4k", [BACKING_THP] = "thp", [BACKING_HUGETLB] = "hugetlb"
+	};
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(text, names[i])) {
+			*backing = i;
+			return true;
+		}
+	return false;
+}
+
+static bool parse(int argc, char **argv, struct probe_options *o)
+{
+	unsigned long *number[256] = {
+		['m'] = &o->mib,         ['i'] = &o->rounds,      ['c'] = &o->manual_caps,
+		['k'] = &o->clear_pages, ['e'] = &o->split_chunk, ['d'] = &o->ring_entries,
+		['s'] = &o->stride,      ['o'] = &o->step,        ['S'] = &o->signal_ns,
+	};
+	int c;
+
+	while ((c = getopt(argc, argv, "m:i:c:k:e:d:s:o:S:b:")) != -1) {
+		char *end;
+
+		if (c == 'b' && parse_backing(optarg, &o->backing))
+			continue;
+		if (c == '?' || !number[c])
+			return false;
+		*number[c] = strtoul(optarg, &end, 0);
+		if (*end || end == optarg)
+			return false;
+	}
+	/* The guest walks its pages with a mask, the log is read in words. */
+	return optind == argc && o->mib && !(o->mib & (o->mib - 1)) && o->stride &&
+	       !(o->stride & (o->stride - 1)) && o->step & 1 && o->clear_pages % 64 == 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct probe_options o = { .mib = 64, .rounds = 3, .stride = 1, .step = 1 };
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!parse(argc, argv, &o)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	return measure(&o);
+}

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""The kernel test bed's own parts, on small input: no kernel, no emulator."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOP / 'kernel' / 'testbed'))
+
+from bed import cpio, kernel, machine, patches, results, source, suites  # noqa: E402
+from bed.base import ARCHES, Problem, arch_named, logged  # noqa: E402
+
+PATCH = '''From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001
+From: A Writer <a@localhost>
+Date: Mon, 30 Nov 2026 12:00:00 +0000
+Subject: [PATCH 1/2] KVM: Do one thing and
+ not another
+
+One thing is needed,
+another is not.
+
+Signed-off-by: A Writer <a@localhost>
+---
+ file | 1 +
+ 1 file changed, 1 insertion(+)
+
+diff --git a/file b/file
+index 257cc56..3bd1f0e 100644
+--- a/file
++++ b/file
+@@ -1 +1,2 @@
+ one
++two
+'''
+
+CONSOLE = '''READY
+CASE get
+enable 0 ns=100 calls=1 pages=16384
+get 0 ns=300 calls=1 pages=16384
+get 1 ns=32768 calls=1 pages=16384
+complete
+END 0
+CASE ring-signals
+round 1: 4096 pages written, 4032 in the log
+lost
+END 1
+CASE clear
+clear 0 ns=5 ca'''
+
+
+class Patches(unittest.TestCase):
+    def test_good_one(self):
+        self.assertEqual(patches.problems(PATCH), [])
+
+    def test_each_fault_is_named(self):
+        for what, broken in (
+                ('subject', PATCH.replace('[PATCH 1/2] KVM: ', '')),
+                ('Signed-off-by', PATCH.replace('Signed-off-by: A', 'From: A')),
+                ('why', PATCH.replace('One thing is needed,\nanother is not.\n\n', '')),
+                ('75', PATCH.replace('another is not.', 'x' * 76)),
+                ('cut short', PATCH.replace('+two\n', '')),
+                ('not as long', PATCH.replace(' one\n', ' one\n three\n')),
+                ('no diff', PATCH[:PATCH.index('diff --git')])):
+            with self.subTest(what):
+                self.assertIn(what, '; '.join(patches.problems(broken)))
+
+
+class Cpio(unittest.TestCase):
+    def test_cpio_reads_what_was_packed(self):
+        files = {'init': b'#!/bin/sh\n', 't/probe': bytes(range(256)) * 5}
+        archive = cpio.pack(files, folders=('t', 'dev'))
+        with tempfile.TemporaryDirectory() as where:
+            done = subprocess.run(['cpio', '-idm', '--no-absolute-filenames', '--quiet', *files],
+                                  input=archive, cwd=where, capture_output=True, check=False)
+            self.assertEqual(done.stderr, b'')
+            for name, content in files.items():
+                path = pathlib.Path(where) / name
+                self.assertEqual(path.read_bytes(), content)
+                self.assertTrue(path.stat().st_mode & 0o100, name)
+        listed = subprocess.run(['cpio', '-itv', '--quiet'], input=archive, capture_output=True,
+                                check=True).stdout.decode()
+        self.assertRegex(listed, r'(?m)^crw-------.* 5, +1 .*dev/console$')
+
+
+class Configuration(unittest.TestCase):
+    def test_fragments_name_each_option_once(self):
+        for arch in ARCHES.values():
+            lines = [line for line in kernel.fragment(arch, debug=True).splitlines()
+                     if line and not line.startswith('#')]
+            names = [line.split('=')[0] for line in lines]
+            self.assertEqual(len(names), len(set(names)), arch.name)
+            for line in lines:
+                self.assertRegex(line, r'^CONFIG_[A-Z0-9_]+=(y|\d+)$')
+
+    def test_refused_options(self):
+        self.assertEqual(kernel.refused('# why\nCONFIG_A=y\nCONFIG_B=y\n',
+                                        'CONFIG_A=y\n# CONFIG_B is not set\n'), ['CONFIG_B=y'])
+
+    def test_unknown_architecture(self):
+        with self.assertRaisesRegex(Problem, "no architecture 'vax'; there is arm64"):
+            arch_named('vax')
+
+
+class Series(unittest.TestCase):
+    def test_none(self):
+        self.assertEqual(source.series_named(''), [])
+        self.assertEqual(source.series_named('none'), [])
+        self.assertEqual(source.tag_of([]), 'base')
+
+    def test_unknown(self):
+        with self.assertRaisesRegex(Problem, "no series 'nonsense'; there is "):
+            source.series_named('nonsense')
+
+    def test_tag_depends_on_content(self):
+        with tempfile.TemporaryDirectory() as where:
+            patch = pathlib.Path(where) / '0001-a.patch'
+            patch.write_text('a', 'utf-8')
+            first = source.tag_of([patch])
+            patch.write_text('b', 'utf-8')
+            self.assertNotEqual(first, source.tag_of([patch]))
+
+
+class Console(unittest.TestCase):
+    def setUp(self):
+        self.outcome = machine.Outcome(CONSOLE, 1.0, 1.0)
+        self.result = {'counted': results.counted(self.outcome), 'version': '7.2', 'emulator': 'e',
+                       'compiler': 'c'}
+
+    def test_cases_and_figures(self):
+        counted = self.result['counted']
+        self.assertEqual([counted[c]['status'] for c in ('get', 'ring-signals', 'clear')],
+                         [0, 1, None])
+        self.assertEqual(counted['get']['figures'][2],
+                         {'phase': 'get', 'round': 1, 'ns': 32768, 'calls': 1, 'pages': 16384})
+        self.assertEqual(counted['clear']['figures'], [])
+        self.assertIn('lost', counted['ring-signals']['said'])
+
+    def test_a_machine_that_never_ended_has_no_status(self):
+        self.assertIsNone(self.outcome.status)
+        self.assertEqual(machine.Outcome(CONSOLE + '\nSTATUS 3\n', 1, 1).status, 3)
+
+    def test_complaints(self):
+        text = 'x\n[ 1.0] WARNING: at kernel/a.c:1\n[ 2.0] Kernel panic - not syncing\n'
+        self.assertEqual(len(machine.Outcome(text, 1, 1).complaints), 2)
+        self.assertEqual(self.outcome.complaints, [])
+
+    def test_table(self):
+        faster = {'counted': {'get': {'status': 0, 'figures': [
+            {'phase': 'get', 'round': 1, 'ns': 8192, 'calls': 1, 'pages': 16384}]}}}
+        text = results.markdown([('arm64', [('as shipped', self.result), ('new', faster)])])
+        self.assertIn('| GET without manual protect, all pages dirty | 32 768 (2.0 a page) '
+                      '| 8 192 (0.5 a page) | -75.0 % | -83.6 % |', text)
+        self.assertIn('| CLEAR, all pages dirty | not measured | not measured |  | -83.5 % |', text)
+        self.assertIn('| ring-signals | failed (1) | not run |', text)
+
+    def test_rows_name_cases(self):
+        for row in suites.ROWS:
+            self.assertIn(row.case, suites.CASES)
+
+
+class Machine(unittest.TestCase):
+    def test_command_line(self):
+        words = machine.command_line(ARCHES['arm64'], 'emu', 'Image', 'cpio', 'ls; true', count=True)
+        self.assertEqual(words[words.index('-smp') + 1], '1')
+        self.assertIn('shift=0,sleep=off', words)
+        self.assertTrue(words[-1].endswith(' -- "ls; true"'))
+        with self.assertRaisesRegex(Problem, 'double quote'):
+            machine.command_line(ARCHES['arm64'], 'emu', 'Image', 'cpio', 'echo "a"')
+
+    def test_kernel_takes_the_command(self):
+        """arm64 Linux reads 2048 bytes of its command line."""
+        for command in (suites.counted_command(), suites.selftest_command()):
+            words = machine.command_line(ARCHES['arm64'], 'emu', 'Image', 'cpio', command)
+            self.assertLess(len(words[-1]), 2048)
+
+    def test_boot_ends_with_the_emulator(self):
+        outcome = machine.boot(['sh', '-c', 'echo CASE a; echo END 0; echo STATUS 0'], 'test', 60)
+        self.assertEqual(outcome.status, 0)
+        self.assertEqual(suites.split(outcome.text), {'a': (0, [])})
+
+    def test_boot_that_hangs_is_ended(self):
+        outcome = machine.boot(['sh', '-c', 'echo READY; exec sleep 1000'], 'test', 1)
+        self.assertIsNone(outcome.status)
+        self.assertIn('ended after 1 s', outcome.text)
+
+    def test_no_emulator(self):
+        with self.assertRaisesRegex(Problem, 'no /nonexistent'):
+            machine.emulator(ARCHES['arm64'], '/nonexistent')
+
+
+class Steps(unittest.TestCase):
+    def test_failure_shows_the_log(self):
+        with tempfile.TemporaryDirectory() as where:
+            log = pathlib.Path(where) / 'log'
+            self.assertEqual(logged('good', ['true'], log), 0)
+            with self.assertRaisesRegex(Problem, '(?s)bad failed:.*no such thing'):
+                logged('bad', ['sh', '-c', 'echo no such thing; exit 3'], log)
+
+    def test_every_script_has_help(self):
+        for name in ('fetch', 'apply', 'build', 'boot', 'run', 'report'):
+            done = subprocess.run([str(TOP / 'kernel/testbed' / name), '--help'], text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn('kernel/testbed/' + name, done.stdout)
+
+
+if __name__ == '__main__':
+    unittest.main()
