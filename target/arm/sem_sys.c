@@ -4,6 +4,7 @@
 #include "target/arm/mmu.h"
 #include "target/arm/sem.h"
 #include "target/arm/sysreg.h"
+#include "util/log.h"
 
 #define SCTLR_UMA  (1ull << 9)
 #define SCTLR_DZE  (1ull << 14)
@@ -217,6 +218,10 @@ static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, u
 	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
 	unsigned el;
 
+	if (!reg)
+		log_unimp("%s of system register S%u_%u_C%u_C%u_%u at 0x%" PRIx64 "\n",
+			  write ? "write" : "read", key >> 14, key >> 11 & 7, key >> 7 & 15,
+			  key >> 3 & 15, key & 7, cpu_pc(cpu));
 	if (!reg || cpu_el(cpu) < (write ? reg->write_el : reg->read_el))
 		arm_undefined(cpu);
 	el = reg->trap ? reg->trap(cpu, reg, write) : 0;

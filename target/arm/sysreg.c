@@ -161,6 +161,24 @@ static u64 read_zero(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 	return 0;
 }
 
+/* Auxiliary registers, whose content is ours to choose: there is none. */
+static void write_nothing(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
+{
+}
+
+#define OSLSR_OSLM (1u << 3) /* the lock is there */
+#define OSLSR_OSLK (1u << 1) /* it is set */
+
+static u64 read_oslsr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
+{
+	return cpu->oslsr_el1 | OSLSR_OSLM;
+}
+
+static void write_oslar(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
+{
+	cpu->oslsr_el1 = val & 1 ? OSLSR_OSLK : 0;
+}
+
 /* 64-byte lines, no IDC, no DIC. */
 static u64 read_ctr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
@@ -179,6 +197,31 @@ static const struct arm_sysreg builtin[] = {
 	FUNC(3, 1, 0, 0, 7, 1, SYSREG_NONE, "AIDR_EL1", read_zero, NULL),
 	FUNC(3, 3, 0, 0, 1, 0, SYSREG_NONE, "CTR_EL0", read_ctr, NULL),
 	FUNC(3, 3, 0, 0, 7, 0, SYSREG_NONE, "DCZID_EL0", read_dczid, NULL),
+
+	/* No cache has a size; maintenance does nothing but where code is concerned. */
+	FUNC(3, 1, 0, 0, 0, 1, SYSREG_NONE, "CCSIDR_EL1", read_zero, NULL),
+	FUNC(3, 1, 0, 0, 1, 1, SYSREG_NONE, "CLIDR_EL1", read_zero, NULL),
+	PLAIN(3, 2, 0, 0, 0, 1, "CSSELR_EL1", csselr_el1),
+	FUNC(3, 0, 1, 0, 1, 1, 1, "ACTLR_EL1", read_zero, write_nothing),
+	FUNC(3, 0, 5, 1, 0, 1, 1, "AFSR0_EL1", read_zero, write_nothing),
+	FUNC(3, 0, 5, 1, 1, 1, 1, "AFSR1_EL1", read_zero, write_nothing),
+	FUNC(3, 0, 10, 3, 0, 1, 1, "AMAIR_EL1", read_zero, write_nothing),
+
+	FUNC(2, 3, 0, 1, 0, 0, SYSREG_NONE, "MDCCSR_EL0", read_zero, NULL),
+	FUNC(2, 0, 1, 0, 0, 1, SYSREG_NONE, "MDRAR_EL1", read_zero, NULL),
+	FUNC(2, 0, 1, 0, 4, SYSREG_NONE, 1, "OSLAR_EL1", NULL, write_oslar),
+	FUNC(2, 0, 1, 1, 4, 1, SYSREG_NONE, "OSLSR_EL1", read_oslsr, NULL),
+	PLAIN(2, 0, 1, 3, 4, 1, "OSDLR_EL1", osdlr_el1),
+	FUNC(2, 0, 1, 4, 4, 1, 1, "DBGPRCR_EL1", read_zero, write_nothing),
+	FUNC(2, 0, 7, 14, 6, 1, SYSREG_NONE, "DBGAUTHSTATUS_EL1", read_zero, NULL),
+	PLAIN(2, 0, 0, 0, 4, 1, "DBGBVR0_EL1", dbgbvr[0]),
+	PLAIN(2, 0, 0, 0, 5, 1, "DBGBCR0_EL1", dbgbcr[0]),
+	PLAIN(2, 0, 0, 0, 6, 1, "DBGWVR0_EL1", dbgwvr[0]),
+	PLAIN(2, 0, 0, 0, 7, 1, "DBGWCR0_EL1", dbgwcr[0]),
+	PLAIN(2, 0, 0, 1, 4, 1, "DBGBVR1_EL1", dbgbvr[1]),
+	PLAIN(2, 0, 0, 1, 5, 1, "DBGBCR1_EL1", dbgbcr[1]),
+	PLAIN(2, 0, 0, 1, 6, 1, "DBGWVR1_EL1", dbgwvr[1]),
+	PLAIN(2, 0, 0, 1, 7, 1, "DBGWCR1_EL1", dbgwcr[1]),
 
 	FUNC(3, 3, 4, 2, 0, 0, 0, "NZCV", read_nzcv, write_nzcv),
 	FUNC(3, 3, 4, 2, 1, 0, 0, "DAIF", read_daif, write_daif),
@@ -272,18 +315,41 @@ static void build_table(void)
 				    (void *)&builtin[i]);
 }
 
-const struct arm_sysreg *arm_sysreg_find(struct arm_cpu *cpu, unsigned key)
+static GHashTable *builtins(void)
 {
 	static gsize once;
-	const struct arm_sysreg *reg = NULL;
 
 	if (g_once_init_enter(&once)) {
 		build_table();
 		g_once_init_leave(&once, 1);
 	}
+	return builtin_table;
+}
+
+const struct arm_sysreg *arm_sysreg_find(struct arm_cpu *cpu, unsigned key)
+{
+	const struct arm_sysreg *reg = NULL;
+
 	if (cpu->sysregs)
 		reg = g_hash_table_lookup(cpu->sysregs, GUINT_TO_POINTER(key));
-	return reg ? reg : g_hash_table_lookup(builtin_table, GUINT_TO_POINTER(key));
+	return reg ? reg : g_hash_table_lookup(builtins(), GUINT_TO_POINTER(key));
+}
+
+void arm_sysreg_foreach(struct arm_cpu *cpu, void (*fn)(const struct arm_sysreg *reg, void *opaque),
+			void *opaque)
+{
+	GHashTableIter it;
+	gpointer key, value;
+
+	g_hash_table_iter_init(&it, builtins());
+	while (g_hash_table_iter_next(&it, &key, &value))
+		if (!cpu->sysregs || !g_hash_table_contains(cpu->sysregs, key))
+			fn(value, opaque);
+	if (!cpu->sysregs)
+		return;
+	g_hash_table_iter_init(&it, cpu->sysregs);
+	while (g_hash_table_iter_next(&it, &key, &value))
+		fn(value, opaque);
 }
 
 void arm_sysreg_add(struct arm_cpu *cpu, const struct arm_sysreg *regs, unsigned n)

@@ -82,6 +82,8 @@ struct arm_exception {
 	bool pending;
 };
 
+#define ARM_DEBUG_REGS 2 /* breakpoints, and watchpoints: the least that there must be */
+
 struct arm_cpu {
 	struct tcg_cpu tcg;
 
@@ -97,6 +99,9 @@ struct arm_cpu {
 	u64 vmpidr_el2, vpidr_el2;
 	struct arm_timer_regs timer[ARM_TIMERS]; /* after a change: arm_timers_update() */
 	u64 cntvoff_el2, cntpoff_el2, cnthctl_el2, cntfrq_el0;
+	u64 csselr_el1, oslsr_el1, osdlr_el1;
+	u64 dbgbvr[ARM_DEBUG_REGS], dbgbcr[ARM_DEBUG_REGS]; /* kept, and never matched */
+	u64 dbgwvr[ARM_DEBUG_REGS], dbgwcr[ARM_DEBUG_REGS];
 	u64 midr, mpidr;
 	u64 pac_key[PAC_KEYS][2]; /* low, high half */
 	u32 irq_lines;            /* bits of enum arm_irq_line; atomic */

@@ -34,6 +34,10 @@ struct arm_sysreg {
  */
 const struct arm_sysreg *arm_sysreg_find(struct arm_cpu *cpu, unsigned key);
 
+/* arm_sysreg_foreach() - every register of the CPU, in no order. */
+void arm_sysreg_foreach(struct arm_cpu *cpu, void (*fn)(const struct arm_sysreg *reg, void *opaque),
+			void *opaque);
+
 /*
  * arm_sysreg_add() - give one CPU further registers (timers, GIC CPU interface, PMU).
  * @regs: @n entries that live as long as the CPU; they take precedence over the built-in ones.
