@@ -79,6 +79,12 @@ static int add_cpus(struct virt *v, GError **err)
 	return 0;
 }
 
+static void register_states(struct virt *v)
+{
+	for (int i = 0; v->m.registry && i < v->m.vm->ncpus; i++)
+		arm_cpu_register_state(v->m.vm->cpus[i], v->m.registry);
+}
+
 static int virt_init(struct machine *m, GError **err)
 {
 	struct virt *v = virt_of(m);
@@ -86,6 +92,7 @@ static int virt_init(struct machine *m, GError **err)
 	if (check_properties(v, err) || check_options(m, err) || virt_layout(v, err) ||
 	    add_cpus(v, err) || virt_map_ram(v, err))
 		return -EINVAL;
+	register_states(v);
 	bus_add(m, "System", "main-system-bus");
 	if (virt_intc_create(v, err) || virt_devices_create(v, err) || virt_pci_create(v, err))
 		return -EINVAL;
@@ -119,6 +126,8 @@ static void virt_finish(struct machine *m)
 
 	virt_intc_destroy(v);
 	virt_unmap_ram(v);
+	for (int i = 0; m->registry && i < m->vm->ncpus; i++)
+		arm_cpu_unregister_state(m->vm->cpus[i], m->registry);
 	while (m->vm->ncpus)
 		arm_cpu_destroy(m->vm->cpus[m->vm->ncpus - 1]);
 	arm_cpu_model_destroy(v->model);

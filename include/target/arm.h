@@ -8,6 +8,7 @@
 #include "target/arm/cpu.h"
 
 struct arm_cpu_model;
+struct state_registry;
 
 /*
  * arm_cpu_model_create() - understand the text after -cpu.
@@ -60,5 +61,9 @@ struct arm_cpu *arm_cpu_of_vcpu(struct vcpu *vcpu);
  * Context: machine lock held, vCPU parked.
  */
 void arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0);
+
+/* arm_cpu_register_state() - its sections "cpu_common" and "cpu" travel in a migration. */
+void arm_cpu_register_state(struct vcpu *vcpu, struct state_registry *reg);
+void arm_cpu_unregister_state(struct vcpu *vcpu, struct state_registry *reg);
 
 #endif

@@ -14,6 +14,8 @@ struct arm_ram_window {
 	u64 offset; /* of base in the block */
 };
 
+struct arm_wire;
+
 struct arm_vcpu {
 	struct arm_cpu cpu; /* first: vcpu.arch points here */
 	struct vcpu *vcpu;
@@ -23,6 +25,7 @@ struct arm_vcpu {
 	/* Powered off, as PSCI has it. Written with the machine lock held; read by its own thread
 	 * without. Another vCPU may change the registers of one that is off. */
 	bool powered_off;
+	struct arm_wire *wire; /* state.c; NULL: not registered */
 };
 
 static inline struct arm_vcpu *arm_vcpu_of(struct arm_cpu *cpu)

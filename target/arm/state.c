@@ -1,0 +1,490 @@
+/*
+ * target/arm/state.c - what of an arm64 vCPU travels: sections "cpu" 22 and "cpu_common" 1.
+ *
+ * Names, order and widths are those of QEMU's stream. System registers are a list of numbers and
+ * values; the numbers are those of KVM (Linux, Documentation/virt/kvm/api.rst, 4.68).
+ */
+#include "migration/state.h"
+
+#include "target/arm/cpu-features.h"
+#include "target/arm/excp.h"
+#include "target/arm/irq.h"
+#include "target/arm/sysreg.h"
+#include "target/arm/timer.h"
+#include "target/arm/vcpu.h"
+#include "util/error.h"
+
+#define SYSREGS_MAX 512
+#define KVM_SYSREG  0x6030000000130000ull /* arm64, 64 bits, system register */
+#define TIMER_OFF   (-1)
+
+/* QEMU's numbers of banked SPSRs, and of interrupt inputs. */
+enum { BANK_EL1 = 1, BANK_EL2 = 6, BANK_EL3 = 7 };
+enum { INPUT_IRQ = 0x2, INPUT_FIQ = 0x10, INPUT_VIRQ = 0x40, INPUT_VFIQ = 0x200 };
+
+struct wire_vreg {
+	u64 d[2];
+};
+
+/* The state as it lies on the wire; members have the wire's names. */
+struct arm_wire {
+	struct arm_vcpu *v;
+	struct {
+		u32 regs[16]; /* AArch32: zeroes, as all that have no comment of their own */
+		u64 xregs[32];
+		u64 pc;
+		u32 spsr;
+		u64 banked_spsr[8];
+		u32 banked_r13[8], banked_r14[8], usr_regs[5], fiq_regs[5];
+		u64 elr_el[4], sp_el[4];
+		u64 exclusive_addr, exclusive_val, exclusive_high;
+		struct {
+			u32 syndrome, fsr;
+			u64 vaddress;
+		} exception;
+		struct {
+			struct wire_vreg zregs[32];
+			u32 xregs[16];
+		} vfp;
+		u32 irq_line_state;
+	} env;
+	u32 cpsr, fpscr;
+	s32 cpreg_vmstate_array_len;
+	u64 cpreg_vmstate_indexes[SYSREGS_MAX], cpreg_vmstate_values[SYSREGS_MAX];
+	s64 timer_phys, timer_virt; /* follow from the registers */
+	u8 power_state;             /* 1: off */
+	u32 halted, interrupt_request;
+};
+
+/* ---- system registers ---- */
+
+/* Those that this CPU has and whose value is a member of struct arm_cpu: not aliases (op1 5), and
+ * not what other fields carry. */
+static bool travels(const struct arm_cpu *cpu, const struct arm_sysreg *reg)
+{
+	unsigned op1 = reg->key >> 11 & 7;
+
+	if (!reg->offset || op1 == 5 || (op1 == 4 && !cpu->has_el2) || (op1 == 6 && !cpu->has_el3))
+		return false;
+	return reg->offset < offsetof(struct arm_cpu, sp_el) ||
+	       reg->offset >= offsetof(struct arm_cpu, esr_el);
+}
+
+static u64 *value_of(struct arm_cpu *cpu, const struct arm_sysreg *reg)
+{
+	return (u64 *)((char *)cpu + reg->offset);
+}
+
+struct named_value {
+	u64 index;
+	u64 value;
+};
+
+static int by_index(const void *a, const void *b)
+{
+	u64 x = ((const struct named_value *)a)->index, y = ((const struct named_value *)b)->index;
+
+	return (x > y) - (x < y);
+}
+
+static void collect_sysreg(const struct arm_sysreg *reg, void *opaque)
+{
+	struct arm_wire *w = opaque;
+
+	if (!travels(&w->v->cpu, reg))
+		return;
+	g_assert(w->cpreg_vmstate_array_len < SYSREGS_MAX);
+	w->cpreg_vmstate_indexes[w->cpreg_vmstate_array_len] = KVM_SYSREG | reg->key;
+	w->cpreg_vmstate_values[w->cpreg_vmstate_array_len++] = *value_of(&w->v->cpu, reg);
+}
+
+/* Timers' control and comparison; they are reached by functions. */
+static const struct {
+	u16 key;
+	enum arm_timer timer;
+	bool cval;
+} timer_regs[] = {
+	{ SYSREG(3, 3, 14, 2, 1), ARM_TIMER_PHYS, false },
+	{ SYSREG(3, 3, 14, 2, 2), ARM_TIMER_PHYS, true },
+	{ SYSREG(3, 3, 14, 3, 1), ARM_TIMER_VIRT, false },
+	{ SYSREG(3, 3, 14, 3, 2), ARM_TIMER_VIRT, true },
+	{ SYSREG(3, 4, 14, 2, 1), ARM_TIMER_HYP, false },
+	{ SYSREG(3, 4, 14, 2, 2), ARM_TIMER_HYP, true },
+	{ SYSREG(3, 4, 14, 3, 1), ARM_TIMER_HYP_VIRT, false },
+	{ SYSREG(3, 4, 14, 3, 2), ARM_TIMER_HYP_VIRT, true },
+	{ SYSREG(3, 7, 14, 2, 1), ARM_TIMER_SEC, false },
+	{ SYSREG(3, 7, 14, 2, 2), ARM_TIMER_SEC, true },
+};
+
+static u64 *timer_value(struct arm_cpu *cpu, unsigned i)
+{
+	struct arm_timer_regs *t = &cpu->timer[timer_regs[i].timer];
+
+	return timer_regs[i].cval ? &t->cval : &t->ctl;
+}
+
+static void save_sysregs(struct arm_wire *w)
+{
+	struct named_value sorted[SYSREGS_MAX];
+	unsigned n;
+
+	w->cpreg_vmstate_array_len = 0;
+	arm_sysreg_foreach(&w->v->cpu, collect_sysreg, w);
+	for (unsigned i = 0; i < ARRAY_SIZE(timer_regs); i++) {
+		n = w->cpreg_vmstate_array_len++;
+		g_assert(n < SYSREGS_MAX);
+		w->cpreg_vmstate_indexes[n] = KVM_SYSREG | timer_regs[i].key;
+		w->cpreg_vmstate_values[n] = *timer_value(&w->v->cpu, i);
+	}
+	n = w->cpreg_vmstate_array_len;
+	for (unsigned i = 0; i < n; i++)
+		sorted[i] = (struct named_value){ w->cpreg_vmstate_indexes[i],
+						  w->cpreg_vmstate_values[i] };
+	qsort(sorted, n, sizeof(sorted[0]), by_index);
+	for (unsigned i = 0; i < n; i++) {
+		w->cpreg_vmstate_indexes[i] = sorted[i].index;
+		w->cpreg_vmstate_values[i] = sorted[i].value;
+	}
+}
+
+/* Where a value from the stream goes; NULL: this CPU has no such register. */
+static u64 *find_sysreg(struct arm_cpu *cpu, u64 index, const struct arm_sysreg **reg)
+{
+	u64 key = index ^ KVM_SYSREG;
+
+	*reg = NULL;
+	if (key > UINT16_MAX)
+		return NULL;
+	for (unsigned i = 0; i < ARRAY_SIZE(timer_regs); i++)
+		if (timer_regs[i].key == key)
+			return timer_value(cpu, i);
+	*reg = arm_sysreg_find(cpu, key);
+	return *reg && travels(cpu, *reg) ? value_of(cpu, *reg) : NULL;
+}
+
+/* With @apply false only look whether it can be done. */
+static int load_sysregs(struct arm_wire *w, bool apply, GError **err)
+{
+	for (int i = 0; i < w->cpreg_vmstate_array_len; i++) {
+		u64 index = w->cpreg_vmstate_indexes[i], value = w->cpreg_vmstate_values[i];
+		const struct arm_sysreg *reg;
+		u64 *here = find_sysreg(&w->v->cpu, index, &reg);
+
+		if (!here) {
+			error_set(err, "cpu: this CPU model has no register 0x%" PRIx64, index);
+			return -EINVAL;
+		}
+		if (apply) {
+			*here = value;
+		} else if (reg && reg->write_el == SYSREG_NONE && *here != value) {
+			error_set(err,
+				  "cpu: %s (0x%" PRIx64 ") is 0x%" PRIx64 " there and 0x%" PRIx64
+				  " here: -cpu must be the same",
+				  reg->name, index, value, *here);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* ---- out ---- */
+
+static void save_vectors(struct arm_wire *w)
+{
+	struct arm_cpu *cpu = &w->v->cpu;
+
+	for (unsigned i = 0; i < 32; i++)
+		memcpy(w->env.vfp.zregs[i].d, cpu_v(cpu, i)->d, sizeof(w->env.vfp.zregs[i].d));
+	/* The bits of the two registers do not meet in AArch32's one. */
+	w->fpscr = cpu->fpcr | arm_get_fpsr(cpu);
+}
+
+static u32 inputs_of(u32 lines)
+{
+	return (lines >> ARM_LINE_IRQ & 1 ? INPUT_IRQ : 0) |
+	       (lines >> ARM_LINE_FIQ & 1 ? INPUT_FIQ : 0) |
+	       (lines >> ARM_LINE_VIRQ & 1 ? INPUT_VIRQ : 0) |
+	       (lines >> ARM_LINE_VFIQ & 1 ? INPUT_VFIQ : 0);
+}
+
+static u32 lines_of(u32 inputs)
+{
+	return !!(inputs & INPUT_IRQ) << ARM_LINE_IRQ | !!(inputs & INPUT_FIQ) << ARM_LINE_FIQ |
+	       !!(inputs & INPUT_VIRQ) << ARM_LINE_VIRQ | !!(inputs & INPUT_VFIQ) << ARM_LINE_VFIQ;
+}
+
+static void cpu_pre_save(void *obj)
+{
+	struct arm_wire *w = obj;
+	struct arm_cpu *cpu = &w->v->cpu;
+	unsigned bank = cpu->pstate & PSTATE_SPSEL ? cpu_el(cpu) : 0;
+
+	memset(&w->env, 0, sizeof(w->env));
+	memcpy(w->env.xregs, cpu->tcg.r, sizeof(w->env.xregs));
+	w->env.pc = tcg_pc(&cpu->tcg);
+	w->cpsr = arm_get_pstate(cpu);
+	w->env.banked_spsr[BANK_EL1] = cpu->spsr_el[1];
+	w->env.banked_spsr[BANK_EL2] = cpu->spsr_el[2];
+	w->env.banked_spsr[BANK_EL3] = cpu->spsr_el[3];
+	memcpy(w->env.elr_el, cpu->elr_el, sizeof(w->env.elr_el));
+	memcpy(w->env.sp_el, cpu->sp_el, sizeof(w->env.sp_el));
+	w->env.sp_el[bank] = cpu->tcg.r[31];
+	/* An exclusive store may always fail once. */
+	w->env.exclusive_addr = ~(u64)0;
+	w->timer_phys = w->timer_virt = TIMER_OFF;
+	w->power_state = w->v->powered_off;
+	w->env.irq_line_state = inputs_of(__atomic_load_n(&cpu->irq_lines, __ATOMIC_SEQ_CST));
+	save_vectors(w);
+	save_sysregs(w);
+}
+
+static void common_pre_save(void *obj)
+{
+	struct arm_wire *w = obj;
+
+	w->halted = w->v->powered_off || w->v->cpu.waiting == ARM_WAIT_INTERRUPT;
+	w->interrupt_request = 0;
+}
+
+/* ---- in ---- */
+
+static int check_loaded(struct arm_wire *w, GError **err)
+{
+	unsigned el = w->cpsr >> PSTATE_EL_SHIFT & 3;
+
+	if (w->cpsr & PSTATE_nRW || (el == 2 && !w->v->cpu.has_el2) ||
+	    (el == 3 && !w->v->cpu.has_el3)) {
+		error_set(err, "cpu: PSTATE 0x%x: no such state on this CPU", w->cpsr);
+		return -EINVAL;
+	}
+	if (w->power_state > 1) {
+		error_set(err, "cpu: power state %u is neither on (0) nor off (1)", w->power_state);
+		return -EINVAL;
+	}
+	return load_sysregs(w, false, err);
+}
+
+static void load_vectors(struct arm_wire *w)
+{
+	struct arm_cpu *cpu = &w->v->cpu;
+
+	for (unsigned i = 0; i < 32; i++)
+		memcpy(cpu_v(cpu, i)->d, w->env.vfp.zregs[i].d, sizeof(w->env.vfp.zregs[i].d));
+	arm_set_fpcr(cpu, w->fpscr);
+	arm_set_fpsr(cpu, w->fpscr);
+}
+
+static int cpu_post_load(void *obj, int version, GError **err)
+{
+	struct arm_wire *w = obj;
+	struct arm_cpu *cpu = &w->v->cpu;
+	int ret = check_loaded(w, err);
+
+	if (ret)
+		return ret;
+	load_sysregs(w, true, NULL);
+	memcpy(cpu->elr_el, w->env.elr_el, sizeof(cpu->elr_el));
+	memcpy(cpu->sp_el, w->env.sp_el, sizeof(cpu->sp_el));
+	cpu->spsr_el[1] = w->env.banked_spsr[BANK_EL1];
+	cpu->spsr_el[2] = w->env.banked_spsr[BANK_EL2];
+	cpu->spsr_el[3] = w->env.banked_spsr[BANK_EL3];
+	memcpy(cpu->tcg.r, w->env.xregs, sizeof(cpu->tcg.r));
+	cpu->pstate = w->cpsr & ~PSTATE_NZCV;
+	cpu_set_nzcv(cpu, w->cpsr >> 28);
+	tcg_set_pc(&cpu->tcg, w->env.pc);
+	cpu->tcg.excl_addr = ~(u64)0;
+	cpu->excp = (struct arm_exception){ 0 };
+	load_vectors(w);
+	__atomic_store_n(&cpu->irq_lines, lines_of(w->env.irq_line_state), __ATOMIC_SEQ_CST);
+	__atomic_store_n(&w->v->powered_off, w->power_state, __ATOMIC_RELEASE);
+	arm_mmu_flush(cpu);
+	arm_state_changed(cpu);
+	if (cpu->timers)
+		arm_timers_update(cpu);
+	return 0;
+}
+
+static int common_post_load(void *obj, int version, GError **err)
+{
+	struct arm_wire *w = obj;
+
+	w->v->cpu.waiting = w->halted ? ARM_WAIT_INTERRUPT : ARM_WAIT_NONE;
+	return 0;
+}
+
+/* ---- tables ---- */
+
+#define SYSREG_ARRAY(f)                                                                            \
+	{                                                                                          \
+		.name = #f, .type = STATE_U64, .offset = offsetof(struct arm_wire, f),             \
+		.size = sizeof(u64), .count = SYSREGS_MAX,                                         \
+		.count_offset = offsetof(struct arm_wire, cpreg_vmstate_array_len),                \
+		.count_size = 4                                                                    \
+	}
+#define NAMED(nm, ty, f)                                                                           \
+	{                                                                                          \
+		.name = nm, .type = STATE_##ty, .offset = offsetof(struct arm_wire, f),            \
+		.size = sizeof(((struct arm_wire *)0)->f)                                          \
+	}
+
+static bool always(void *obj)
+{
+	return true;
+}
+
+static bool has_fp(void *obj)
+{
+	struct arm_wire *w = obj;
+
+	return cpu_has(&w->v->cpu, ARM_FEAT_FP);
+}
+
+#define VREG(n)                                                                                    \
+	{                                                                                          \
+		.name = "env.vfp.zregs[" #n "].d", .type = STATE_U64,                              \
+		.offset = offsetof(struct arm_wire, env.vfp.zregs[n].d), .size = sizeof(u64),      \
+		.count = 2                                                                         \
+	}
+
+static const struct state_field vfp_fields[] = {
+	VREG(0),
+	VREG(1),
+	VREG(2),
+	VREG(3),
+	VREG(4),
+	VREG(5),
+	VREG(6),
+	VREG(7),
+	VREG(8),
+	VREG(9),
+	VREG(10),
+	VREG(11),
+	VREG(12),
+	VREG(13),
+	VREG(14),
+	VREG(15),
+	VREG(16),
+	VREG(17),
+	VREG(18),
+	VREG(19),
+	VREG(20),
+	VREG(21),
+	VREG(22),
+	VREG(23),
+	VREG(24),
+	VREG(25),
+	VREG(26),
+	VREG(27),
+	VREG(28),
+	VREG(29),
+	VREG(30),
+	VREG(31),
+	NAMED("env.vfp.xregs[0]", U32, env.vfp.xregs[0]),
+	NAMED("env.vfp.xregs[14]", U32, env.vfp.xregs[14]),
+	FIELD_U32(struct arm_wire, fpscr),
+	FIELD_END,
+};
+
+static const struct state_desc vfp_state = {
+	.name = "cpu/vfp",
+	.version = 3,
+	.min_version = 3,
+	.fields = vfp_fields,
+	.needed = has_fp,
+};
+
+static const struct state_field irq_fields[] = { FIELD_U32(struct arm_wire, env.irq_line_state),
+						 FIELD_END };
+
+static const struct state_desc irq_state = {
+	.name = "cpu/irq-line-state",
+	.version = 1,
+	.min_version = 1,
+	.fields = irq_fields,
+	.needed = always,
+};
+
+static const struct state_desc *const cpu_subsections[] = { &vfp_state, &irq_state, NULL };
+
+static const struct state_field cpu_fields[] = {
+	FIELD_ARRAY(struct arm_wire, env.regs, U32),
+	FIELD_ARRAY(struct arm_wire, env.xregs, U64),
+	FIELD_U64(struct arm_wire, env.pc),
+	FIELD_U32(struct arm_wire, cpsr),
+	FIELD_U32(struct arm_wire, env.spsr),
+	FIELD_ARRAY(struct arm_wire, env.banked_spsr, U64),
+	FIELD_ARRAY(struct arm_wire, env.banked_r13, U32),
+	FIELD_ARRAY(struct arm_wire, env.banked_r14, U32),
+	FIELD_ARRAY(struct arm_wire, env.usr_regs, U32),
+	FIELD_ARRAY(struct arm_wire, env.fiq_regs, U32),
+	FIELD_ARRAY(struct arm_wire, env.elr_el, U64),
+	FIELD_ARRAY(struct arm_wire, env.sp_el, U64),
+	FIELD_S32(struct arm_wire, cpreg_vmstate_array_len),
+	SYSREG_ARRAY(cpreg_vmstate_indexes),
+	SYSREG_ARRAY(cpreg_vmstate_values),
+	FIELD_U64(struct arm_wire, env.exclusive_addr),
+	FIELD_U64(struct arm_wire, env.exclusive_val),
+	FIELD_U64(struct arm_wire, env.exclusive_high),
+	FIELD_UNUSED(8),
+	FIELD_U32(struct arm_wire, env.exception.syndrome),
+	FIELD_U32(struct arm_wire, env.exception.fsr),
+	FIELD_U64(struct arm_wire, env.exception.vaddress),
+	NAMED("gt_timer[GTIMER_PHYS]", S64, timer_phys),
+	NAMED("gt_timer[GTIMER_VIRT]", S64, timer_virt),
+	FIELD_U8(struct arm_wire, power_state),
+	FIELD_END,
+};
+
+static int cpu_pre_load(void *obj, GError **err)
+{
+	struct arm_wire *w = obj;
+
+	/* What subsections carry keeps its value if they do not come. */
+	cpu_pre_save(w);
+	return 0;
+}
+
+static const struct state_desc cpu_state = {
+	.name = "cpu",
+	.version = 22,
+	.min_version = 22,
+	.fields = cpu_fields,
+	.subsections = cpu_subsections,
+	.pre_save = cpu_pre_save,
+	.pre_load = cpu_pre_load,
+	.post_load = cpu_post_load,
+};
+
+static const struct state_field common_fields[] = { FIELD_U32(struct arm_wire, halted),
+						    FIELD_U32(struct arm_wire, interrupt_request),
+						    FIELD_END };
+
+static const struct state_desc common_state = {
+	.name = "cpu_common",
+	.version = 1,
+	.min_version = 1,
+	.fields = common_fields,
+	.pre_save = common_pre_save,
+	.post_load = common_post_load,
+};
+
+void arm_cpu_register_state(struct vcpu *vcpu, struct state_registry *reg)
+{
+	struct arm_vcpu *v = vcpu->arch;
+
+	v->wire = g_new0(struct arm_wire, 1);
+	v->wire->v = v;
+	state_register(reg, "cpu_common", vcpu->index, &common_state, v->wire);
+	state_register(reg, "cpu", vcpu->index, &cpu_state, v->wire);
+}
+
+void arm_cpu_unregister_state(struct vcpu *vcpu, struct state_registry *reg)
+{
+	struct arm_vcpu *v = vcpu->arch;
+
+	if (!v->wire)
+		return;
+	state_unregister(reg, &common_state, v->wire);
+	state_unregister(reg, &cpu_state, v->wire);
+	g_clear_pointer(&v->wire, g_free);
+}
