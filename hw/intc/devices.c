@@ -3,6 +3,7 @@
 #include "hw/devices.h"
 
 const struct device_type *const hw_intc_arm_devices[] = {
+	&arm_gicv3_its_type,
 	&arm_gicv3_type,
 	NULL,
 };

@@ -6,6 +6,7 @@
 
 #include "hw/device.h"
 
+extern const struct device_type arm_gicv3_its_type;
 extern const struct device_type arm_gicv3_type;
 
 #endif

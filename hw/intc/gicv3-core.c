@@ -46,6 +46,8 @@ static struct gic_pending find_next(const struct gicv3_cpu *c)
 		if (ready)
 			compete(c, &best, w, ready, g->group[w], &g->gicd_ipriority[32 * w]);
 	}
+	if (c->lpi_next.prio < best.prio && group_enabled(c, GIC_G1))
+		best = c->lpi_next;
 	return best;
 }
 
@@ -161,7 +163,9 @@ unsigned gic_acknowledge(struct gicv3_cpu *c)
 	u32 bit = 1u << intid % 32;
 
 	c->icc_apr[c->next.group][0] |= 1u << (prio >> (8 - GIC_PRIO_BITS));
-	if (intid < ARM_GIC_INTERNAL) {
+	if (intid >= GIC_FIRST_LPI) {
+		gic_lpi_set(c, intid, false); /* there is no active state */
+	} else if (intid < ARM_GIC_INTERNAL) {
 		c->gicr_iactiver0 |= bit;
 		c->gicr_ipendr0 &= ~bit;
 	} else {

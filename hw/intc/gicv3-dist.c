@@ -24,7 +24,8 @@ enum {
 };
 
 #define TYPER_IDBITS (15u << 19) /* INTIDs have 16 bits */
-#define TYPER_A3V    (1u << 24)  /* affinity level 3 may be other than 0 */
+#define TYPER_LPIS   (1u << 17)
+#define TYPER_A3V    (1u << 24) /* affinity level 3 may be other than 0 */
 
 /* Part 0x492 by Arm, as QEMU's controller answers. From 0xffd0 on: PIDR4 to 7, PIDR0 to 3, CIDR0 to
  * 3; architecture version 3 in PIDR2. */
@@ -151,7 +152,9 @@ static u32 read32(const struct gicv3 *g, u64 offset)
 {
 	switch (offset) {
 	case GICD_CTLR: return g->gicd_ctlr;
-	case GICD_TYPER: return (g->num_irq / 32 - 1) | TYPER_IDBITS | TYPER_A3V;
+	case GICD_TYPER:
+		return (g->num_irq / 32 - 1) | TYPER_IDBITS | TYPER_A3V |
+		       (g->has_lpi ? TYPER_LPIS : 0);
 	case GICD_IIDR: return GICV3_IIDR;
 	case GICD_IGROUPR ... GICD_IPRIORITYR - 1: return read_bitmap(g, offset);
 	case GICD_IPRIORITYR ... GICD_ITARGETSR - 1: return read_priorities(g, offset, 4);

@@ -13,6 +13,8 @@
 
 #define GIC_MAX_IRQ   1020 /* INTIDs below are SGIs, PPIs and SPIs */
 #define GIC_SPURIOUS  1023
+#define GIC_FIRST_LPI 8192
+#define GIC_ID_BITS   16 /* of INTIDs, LPIs included */
 #define GIC_NO_CPU    0xffff
 #define GIC_PRIO_BITS 5
 #define GIC_PRIO_MASK 0xf8
@@ -70,6 +72,11 @@ struct gicv3_cpu {
 	u64 icc_bpr[GIC_GROUPS], icc_apr[GIC_GROUPS][4], icc_igrpen[GIC_GROUPS];
 	u64 icc_ctlr_el3; /* wire only */
 
+	/* LPIs; see gicv3-lpi.c. */
+	u64 *lpi_pending; /* a bit for each INTID, as in the table in memory; NULL: no LPIs */
+	unsigned lpi_count;
+	struct gic_pending lpi_next; /* the highest that is enabled */
+
 	/* Derived. */
 	u32 routed[32]; /* bit n of word w: SPI 32w + n is routed here */
 	struct gic_pending next;
@@ -79,6 +86,7 @@ struct gicv3_cpu {
 struct gicv3 {
 	struct device dev;
 	u32 num_cpu, num_irq; /* num_irq: INTIDs that are not LPIs */
+	bool has_lpi;
 	u64 dist_base;
 
 	/*
@@ -144,6 +152,36 @@ void gic_deactivate(struct gicv3_cpu *c, unsigned intid);
 
 /* gic_send_sgi() - SGI @sgi becomes pending at a CPU if it is in that group. */
 void gic_send_sgi(struct gicv3_cpu *c, unsigned sgi, enum gic_group group);
+
+/*
+ * gicv3-lpi.c: LPIs. Numbers that do not exist, or are out of the tables, are ignored; the caller
+ * calls gic_update() for the CPU afterwards.
+ *
+ * gic_lpi_set() - becomes pending or not; gic_lpi_is_pending().
+ * gic_lpi_reconfigured() - the configuration table in memory changed.
+ * gic_lpi_enable() - GICR_CTLR.EnableLPIs was written, or arrived with a migration.
+ */
+void gic_lpi_set(struct gicv3_cpu *c, unsigned intid, bool pending);
+bool gic_lpi_is_pending(const struct gicv3_cpu *c, unsigned intid);
+void gic_lpi_reconfigured(struct gicv3_cpu *c);
+void gic_lpi_enable(struct gicv3_cpu *c, bool zeroed);
+
+#define GICR_CTLR_LPIS     (1u << 0)
+#define GICR_CTLR_CES      (1u << 1) /* EnableLPIs can be cleared again */
+#define GICR_PENDBASER_PTZ (1ull << 62)
+
+/*
+ * gic_guest_ram() - host address of a piece of guest RAM that a table of the guest's lies in.
+ *
+ * Return: NULL if it is not all RAM. gic_guest_wrote() - it was written.
+ */
+struct gic_ram {
+	u8 *host;
+	struct ramblock *block;
+	u64 offset;
+};
+bool gic_guest_ram(const struct gicv3 *g, u64 gpa, u64 len, bool write, struct gic_ram *ram);
+void gic_guest_wrote(const struct gic_ram *ram, u64 len);
 
 /* gic_reset_interface() - power-on state of the CPU interface. */
 void gic_reset_interface(struct gicv3_cpu *c);

@@ -55,8 +55,16 @@ static int check_unsupported(const struct gicv3 *g, GError **err)
 	}
 	for (unsigned w = 0; w < ARRAY_SIZE(g->nmi); w++)
 		nmi |= g->nmi[w];
-	for (unsigned i = 0; i < g->num_cpu; i++)
+	for (unsigned i = 0; i < g->num_cpu; i++) {
 		nmi |= g->cpu[i].gicr_inmir0;
+		if (g->cpu[i].gicr_ctlr & GICR_CTLR_LPIS && !g->has_lpi) {
+			error_set(err,
+				  "arm_gicv3: gicr_ctlr of CPU %u has LPIs enabled, this "
+				  "machine has no ITS (its=off)",
+				  i);
+			return -EINVAL;
+		}
+	}
 	if (!nmi)
 		return 0;
 	error_set(err, "arm_gicv3: the guest uses non-maskable interrupts (FEAT_GICv3_NMI), which "
@@ -75,6 +83,8 @@ static int post_load(void *obj, int version, GError **err)
 	g->gicd_ctlr =
 		(g->gicd_ctlr & (GICD_CTLR_GRP0 | GICD_CTLR_GRP1)) | GICD_CTLR_ARE | GICD_CTLR_DS;
 	mask_registers(g);
+	for (unsigned i = 0; i < g->num_cpu; i++)
+		gic_lpi_enable(&g->cpu[i], false);
 	gic_route_all(g);
 	gic_update_all(g);
 	g_mutex_unlock(&g->lock);

@@ -30,7 +30,7 @@ static void reset_distributor(struct gicv3 *g)
 
 static void reset_redistributor(struct gicv3_cpu *c)
 {
-	c->gicr_ctlr = 2; /* CES: clearing EnableLPIs works */
+	c->gicr_ctlr = GICR_CTLR_CES;
 	memset(c->gicr_statusr, 0, sizeof(c->gicr_statusr));
 	c->gicr_waker = 6; /* asleep */
 	c->gicr_propbaser = c->gicr_pendbaser = 0;
@@ -38,6 +38,7 @@ static void reset_redistributor(struct gicv3_cpu *c)
 	c->edge_trigger = 0xffff; /* SGIs */
 	c->gicr_igrpmodr0 = c->gicr_nsacr = c->gicr_inmir0 = 0;
 	memset(c->gicr_ipriorityr, 0, sizeof(c->gicr_ipriorityr));
+	gic_lpi_enable(c, true);
 }
 
 /* Inputs keep their level: devices drive them, and reset those themselves. */
@@ -106,6 +107,15 @@ static void init_cpu(struct gicv3 *g, unsigned i, u64 base, bool last)
 	c->affinity = (i / 16) << 8 | i % 16;
 	c->frames.base = base;
 	c->last = last;
+	if (g->has_lpi)
+		c->lpi_pending = g_new0(u64, (1u << GIC_ID_BITS) / 64);
+}
+
+static void free_cpus(struct gicv3 *g)
+{
+	for (unsigned i = 0; i < g->num_cpu; i++)
+		g_free(g->cpu[i].lpi_pending);
+	g_free(g->cpu);
 }
 
 static int gicv3_realize(struct device *dev, GError **err)
@@ -127,7 +137,7 @@ static void gicv3_unrealize(struct device *dev)
 	for (unsigned i = 0; i < g->num_cpu; i++)
 		address_space_unmap(as, &g->cpu[i].frames);
 	address_space_unmap(as, &g->dist);
-	g_free(g->cpu);
+	free_cpus(g);
 	g_mutex_clear(&g->lock);
 }
 
@@ -144,6 +154,7 @@ struct device *arm_gicv3_create(struct machine *m, const struct arm_gicv3_config
 	g->num_cpu = first + config->redist[1].cpus;
 	g->num_irq = ARM_GIC_INTERNAL + config->spis;
 	g->dist_base = config->dist_base;
+	g->has_lpi = config->lpis;
 	g->cpu = g_new0(struct gicv3_cpu, g->num_cpu);
 	for (i = 0; i < first; i++)
 		init_cpu(g, i, config->redist[0].base + i * ARM_GICV3_REGION, i == first - 1);
@@ -151,7 +162,7 @@ struct device *arm_gicv3_create(struct machine *m, const struct arm_gicv3_config
 		init_cpu(g, i, config->redist[1].base + (i - first) * ARM_GICV3_REGION,
 			 i == g->num_cpu - 1);
 	if (device_realize(dev, NULL, err)) {
-		g_free(g->cpu);
+		free_cpus(g);
 		device_destroy(dev);
 		return NULL;
 	}
@@ -161,6 +172,7 @@ struct device *arm_gicv3_create(struct machine *m, const struct arm_gicv3_config
 static const struct property gicv3_props[] = {
 	PROP(struct gicv3, num_cpu, "num-cpu", U32, NULL, "CPUs"),
 	PROP(struct gicv3, num_irq, "num-irq", U32, NULL, "interrupts but LPIs"),
+	PROP(struct gicv3, has_lpi, "has-lpi", BOOL, NULL, "has LPIs"),
 	PROP_END,
 };
 

@@ -8,7 +8,8 @@
 
 struct arm_cpu;
 
-#define ARM_GICV3_TYPE "arm-gicv3"
+#define ARM_GICV3_TYPE     "arm-gicv3"
+#define ARM_GICV3_ITS_TYPE "arm-gicv3-its"
 
 #define ARM_GIC_INTERNAL 32      /* INTIDs of SGIs and PPIs; SPI n is INTID 32 + n */
 #define ARM_GICV3_SPIS   988     /* most SPIs that there can be */
@@ -23,6 +24,7 @@ struct arm_gicv3_region {
 struct arm_gicv3_config {
 	u64 dist_base;                     /* guest physical, 64 KiB */
 	struct arm_gicv3_region redist[2]; /* in the order of the CPUs; second one: cpus 0 = none */
+	bool lpis;                         /* message-signalled interrupts by an ITS */
 	unsigned spis; /* multiple of 32, at most ARM_GICV3_SPIS rounded down to that */
 };
 
@@ -53,5 +55,26 @@ void arm_gicv3_attach(struct device *gic, unsigned index, struct arm_cpu *cpu);
  */
 void arm_gicv3_set_spi(struct device *gic, unsigned spi, bool level);
 void arm_gicv3_set_ppi(struct device *gic, unsigned cpu, unsigned intid, bool level);
+
+/*
+ * arm_gicv3_its_create() - a translation service for messages.
+ * @gic:  created with lpis.
+ * @base: guest physical, two frames of 64 KiB.
+ *
+ * Return: the realized device; NULL with @err.
+ */
+struct device *arm_gicv3_its_create(struct machine *m, struct device *gic, u64 base, GError **err);
+
+/* arm_gicv3_its_address() - where devices write their messages. */
+u64 arm_gicv3_its_address(struct device *its);
+
+/*
+ * arm_gicv3_its_send() - a message of a device.
+ * @device: its number: PCI bus << 8 | devfn.
+ * @event:  the data that it writes.
+ *
+ * Context: machine lock held.
+ */
+void arm_gicv3_its_send(struct device *its, u32 device, u32 event);
 
 #endif

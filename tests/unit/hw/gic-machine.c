@@ -48,9 +48,9 @@ static const struct vm_owner owner = { 0 };
 
 void gic_machine(bool el2)
 {
-	const struct arm_gicv3_config config = { .dist_base = GICD,
-						 .redist = { { GICR, GIC_CPUS } },
-						 .spis = 256 };
+	const struct arm_gicv3_config config = {
+		.dist_base = GICD, .redist = { { GICR, GIC_CPUS } }, .spis = 256, .lpis = true
+	};
 
 	gic_m = machine_create(&target, &type, fake_vm(&owner), NULL, &host);
 	g_assert_cmpint(machine_init(gic_m, NULL), ==, 0);

@@ -392,13 +392,14 @@ static void test_registers(void)
 	g_assert_cmphex(rd32(GICD), ==, 0x50);
 	wr32(GICD, ~0u);
 	g_assert_cmphex(rd32(GICD), ==, 0x53);
-	g_assert_cmphex(rd32(GICD + 4), ==, 0x01780008); /* 288 INTIDs, 16 bits of them, A3V */
+	g_assert_cmphex(rd32(GICD + 4), ==,
+			0x017a0008); /* 288 INTIDs, 16 bits of them, A3V, LPIs */
 	g_assert_cmphex(rd32(GICD + 8), ==, 0x43b);
 	g_assert_cmphex(rd32(GICD + 0xffe8), ==, 0x3b);
 	g_assert_cmphex(rd32(GICD + 0xffd0), ==, 0x44);
 	g_assert_cmphex(rd32(GICD + 0xfffc), ==, 0xb1);
-	g_assert_cmphex(rd(gicr(0) + 8, 8), ==, 0x01000000);
-	g_assert_cmphex(rd(gicr(3) + 8, 8), ==, 0x301000310); /* the last one */
+	g_assert_cmphex(rd(gicr(0) + 8, 8), ==, 0x01000001);
+	g_assert_cmphex(rd(gicr(3) + 8, 8), ==, 0x301000311); /* the last one */
 	g_assert_cmphex(rd32(gicr(1) + 12), ==, 1);
 	g_assert_cmphex(rd32(gicr(0) + 0xffe8), ==, 0x3b);
 	g_assert_cmphex(rd32(gicr(0) + 0x14), ==, 6);
