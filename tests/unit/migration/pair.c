@@ -142,7 +142,8 @@ static struct ramblock *add_block(struct vm *vm, const char *id, u64 size, u32 f
 struct fake_vm *fake_vm_create(const struct fake_vm_spec *spec)
 {
 	static const struct vm_owner owner;
-	struct migration_machine machine = { .name = spec->machine ? spec->machine : "fake-1.0" };
+	static const struct fake_vm_spec plain;
+	struct migration_machine machine = { .name = "fake-1.0" };
 	struct fake_vm *v = g_new0(struct fake_vm, 1);
 	struct migration_callbacks cb = {
 		.status = status_event,
@@ -151,6 +152,10 @@ struct fake_vm *fake_vm_create(const struct fake_vm_spec *spec)
 		.opaque = v,
 	};
 
+	if (!spec)
+		spec = &plain;
+	if (spec->machine)
+		machine.name = spec->machine;
 	g_mutex_init(&v->writer_lock);
 	g_cond_init(&v->writer_cond);
 	v->events = g_string_new(NULL);
@@ -317,4 +322,47 @@ char *query_error(struct fake_vm *v)
 	g_autoptr(JsonObject) o = migration_query(v->m);
 
 	return g_strdup(json_object_get_string_member_with_default(o, "error-desc", NULL));
+}
+
+void fake_vm_set_device(struct fake_vm *v)
+{
+	v->dev = (struct fake_device){
+		.id = 0x11223344,
+		.wide = 0x5566778899aabbccull,
+		.flag = true,
+		.words = { 1, 2, 3 },
+		.count = 5,
+		.counted = { 9, 8, 7, 6, 5 },
+		.extra = 77,
+		.has_extra = true,
+	};
+	memset(v->dev.bytes, 0xa5, sizeof(v->dev.bytes));
+}
+
+void fake_vm_check_device(const struct fake_vm *a, const struct fake_vm *b)
+{
+	g_assert_cmpuint(b->dev.id, ==, a->dev.id);
+	g_assert_cmpuint(b->dev.wide, ==, a->dev.wide);
+	g_assert_true(b->dev.flag == a->dev.flag);
+	g_assert_cmpmem(b->dev.bytes, 16, a->dev.bytes, 16);
+	g_assert_cmpmem(b->dev.words, 6, a->dev.words, 6);
+	g_assert_cmpmem(b->dev.counted, 8, a->dev.counted, 8);
+	g_assert_cmpuint(b->dev.extra, ==, a->dev.extra);
+	g_assert_cmpuint(b->dev.loads, ==, 1);
+}
+
+void fake_vm_migrate(struct fake_vm *v, const char *uri)
+{
+	GError *err = NULL;
+
+	migration_start(v->m, uri, NULL, false, &err);
+	g_assert_no_error(err);
+}
+
+void expect_failure(int ret, GError **err, const char *text)
+{
+	g_assert_cmpint(ret, <, 0);
+	if (!strstr((*err)->message, text))
+		g_error("'%s' is not in '%s'", text, (*err)->message);
+	g_clear_error(err);
 }

@@ -50,6 +50,7 @@ struct fake_vm_spec {
 	bool no_device;
 };
 
+/* fake_vm_create() - @spec NULL: as all zeroes. */
 struct fake_vm *fake_vm_create(const struct fake_vm_spec *spec);
 void fake_vm_destroy(struct fake_vm *v);
 
@@ -59,6 +60,16 @@ void fake_vm_fill(struct fake_vm *v, u64 n, u64 seed);
 void fake_vm_write(struct fake_vm *v, u64 pages, u64 pace_us);
 
 bool fake_vm_equal(const struct fake_vm *a, const struct fake_vm *b);
+
+/* fake_vm_set_device() - give the device values; fake_vm_check_device(): @b was loaded with @a's.
+ */
+void fake_vm_set_device(struct fake_vm *v);
+void fake_vm_check_device(const struct fake_vm *a, const struct fake_vm *b);
+
+/* fake_vm_migrate() - start a migration, which must be accepted. */
+void fake_vm_migrate(struct fake_vm *v, const char *uri);
+/* expect_failure() - a call failed with a message that contains @text; clears @err. */
+void expect_failure(int ret, GError **err, const char *text);
 
 void fake_vm_cap(struct fake_vm *v, const char *name, bool on);
 void fake_vm_param(struct fake_vm *v, const char *name, s64 value);
