@@ -255,3 +255,14 @@ bool machine_powerdown(struct machine *m)
 {
 	return m->type->powerdown && m->type->powerdown(m);
 }
+
+void machine_rtc_changed(struct device *rtc, s64 offset_s)
+{
+	const struct machine_host *host = rtc->machine->host;
+	g_autofree char *path = NULL;
+
+	if (!host || !host->rtc_changed)
+		return;
+	path = device_path(rtc);
+	host->rtc_changed(host->opaque, offset_s, path);
+}

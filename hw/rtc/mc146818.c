@@ -105,14 +105,8 @@ static void set_time(struct mc146818 *rtc, s64 s, s64 ns)
 /* The guest chose another time: tell how far it is from the one that it was given. */
 static void guest_set_time(struct mc146818 *rtc, s64 s, s64 ns)
 {
-	const struct machine_host *host = rtc->dev.machine->host;
-	g_autofree char *path = NULL;
-
 	set_time(rtc, s, ns);
-	if (!host || !host->rtc_changed)
-		return;
-	path = device_path(&rtc->dev);
-	host->rtc_changed(host->opaque, s - floor_div(now_ns(rtc) + rtc->base_ns, NS_PER_S), path);
+	machine_rtc_changed(&rtc->dev, s - floor_div(now_ns(rtc) + rtc->base_ns, NS_PER_S));
 }
 
 /* ---- flags and interrupts ---- */

@@ -40,6 +40,8 @@ struct pl031 {
 	u32 im; /* interrupt enabled: 0 or 1 */
 	u32 is; /* alarm has come: 0 or 1 */
 
+	u32 own_offset; /* tick_offset that the guest did not change; not migrated */
+
 	/* Properties. */
 	u64 base;
 	u32 line;
@@ -115,6 +117,7 @@ static void pl031_write(void *opaque, u64 off, u64 val, unsigned size)
 		s->lr = val;
 		s->tick_offset += (u32)val - now(s);
 		set_alarm(s);
+		machine_rtc_changed(&s->dev, (s32)(s->tick_offset - s->own_offset));
 		return;
 	case RTCCR: return;
 	case RTCIMSC: s->im = val & 1; break;
@@ -149,7 +152,7 @@ static int pl031_realize(struct device *dev, GError **err)
 	s64 utc = clock_ns(CLOCK_TYPE_HOST) / NS_PER_S;
 
 	timer_init(&s->alarm, o->rtc_clock, on_alarm, s);
-	s->tick_offset = utc + o->rtc_offset_s - host_ns(s) / NS_PER_S;
+	s->tick_offset = s->own_offset = utc + o->rtc_offset_s - host_ns(s) / NS_PER_S;
 	machine_connect_irq(dev->machine, &s->irq, s->line);
 	s->map = (struct mapping){ .name = "pl031",
 				   .base = s->base,

@@ -211,6 +211,9 @@ int machine_done(struct machine *m, GError **err);
  */
 int machine_reset(struct machine *m, GError **err);
 
+/* machine_rtc_changed() - for a clock device: see rtc_changed() of struct machine_host. */
+void machine_rtc_changed(struct device *rtc, s64 offset_s);
+
 /* machine_powerdown() - press the power button. Return: false if the machine has none. */
 bool machine_powerdown(struct machine *m);
 

@@ -290,6 +290,8 @@ static void test_clock(void)
 	g_assert_cmpuint(rd(m, RTC_DR), ==, t + 10);
 	wr(m, RTC_LR, 1000);
 	g_assert_cmpuint(rd(m, RTC_LR), ==, 1000);
+	g_assert_cmpuint(isa_requests.rtc_changes, ==, 1);
+	g_assert_cmpint(isa_requests.rtc_offset_s, ==, 1000 - (s64)(t + 10));
 	wr(m, RTC_MR, 1005);
 	wr(m, RTC_IMSC, 1);
 	isa_run_to(isa_time_ns + 4 * NS_PER_S);
