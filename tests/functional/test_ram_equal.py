@@ -33,9 +33,11 @@ class Draw:
         r = random.Random('%d %s %d' % (SEED, mode, number))
         self.cpus = r.choice((1, 1, 2))
         # Kernel mode may be interpreted by the host: it is slow then, and such a host also runs
-        # past the end of a ring.
+        # past the end of a ring, if the window is large enough to fill one.
         self.kernel = arch == 'x86_64' and r.random() < 0.1
-        self.window_kib = r.randint(64, 1024 if self.kernel else 65536) & ~3
+        self.window_kib = r.randint(64, 65536) & ~3
+        if self.kernel:
+            self.window_kib = r.choice((64, 256, 512, 1024, 8192))
         self.fill = 0 if self.kernel else r.randint(0, ROOM_MIB - 8)
         self.order = r.choice(('seq', 'random', 'zipf'))
         self.rate = r.choice((0, 0, r.randint(1, 400)))
