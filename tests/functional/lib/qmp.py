@@ -26,12 +26,13 @@ class QMP:
         """Connect to the UNIX socket at path and negotiate.
 
         path appears only once the emulator listens: retried until timeout seconds are over or
-        alive() says that the process has ended.
+        alive() says that the process has ended. It may also be a socket that is connected.
         """
         self.timeout = timeout
         self.events = []
         self._buf = b''
-        self._sock = self._connect(path, time.monotonic() + timeout, alive)
+        self._sock = (path if isinstance(path, socket.socket) else
+                      self._connect(path, time.monotonic() + timeout, alive))
         self.greeting = self._read_message(time.monotonic() + timeout)['QMP']
         self.cmd('qmp_capabilities', {'enable': ['oob']} if oob else None)
 
