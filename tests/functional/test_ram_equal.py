@@ -37,14 +37,14 @@ class Draw:
         self.kernel = arch == 'x86_64' and r.random() < 0.1
         self.window_kib = r.randint(64, 65536) & ~3
         if self.kernel:
-            self.window_kib = r.choice((64, 256, 512, 1024, 8192))
+            self.window_kib = r.choice((64, 256, 512, 1024, 4096))
         self.fill = 0 if self.kernel else r.randint(0, ROOM_MIB - 8)
         self.order = r.choice(('seq', 'random', 'zipf'))
         self.rate = r.choice((0, 0, r.randint(1, 400)))
-        self.touch = r.choice((16, 64, 512, 4096))
+        self.touch = 16 if self.kernel else r.choice((16, 64, 512, 4096))
         self.seed = r.randint(1, 1 << 30)
         self.delay_s = r.uniform(0, 0.5)
-        self.hold_s = r.uniform(0, 0.8)
+        self.hold_s = r.uniform(0, 4 if self.kernel else 0.8)
         self.bandwidth = r.randint(4, 200) * 1000 * 1000
 
     def append(self):
@@ -86,7 +86,7 @@ class Comparison(FunctionalTest):
     """What the classes below have in common."""
 
     repeat = repeat(2)
-    timeout = 60 + 40 * repeat
+    timeout = 240 + 40 * repeat
 
     def start(self, name, accel, draw, **more):
         return self.machine(name, memory='%dM' % MEMORY_MIB, smp=draw.cpus, accel=accel,
