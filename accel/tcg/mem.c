@@ -3,6 +3,10 @@
 #include "accel/tcg/code.h"
 #include "accel/tcg/debug.h"
 
+#define TLB2_READABLE 1u
+#define TLB2_WRITABLE 2u
+#define TLB2_TRACK    4u /* first_store not called yet */
+
 struct tcg_mmu *tcg_mmu_create(void)
 {
 	struct tcg_mmu *mmu = g_new0(struct tcg_mmu, 1);
@@ -27,23 +31,58 @@ static void clear_used(void *array, size_t size, u64 *used)
 	*used = 0;
 }
 
+static void forget_hints(struct tcg_mmu *mmu)
+{
+	if (mmu->hints_used)
+		memset(mmu->hint_r, 0, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
+	mmu->hints_used = 0;
+}
+
+/* The second level is emptied by counting on: it is large. */
+static void next_generation(struct tcg_mmu *mmu)
+{
+	if (++mmu->gen)
+		return;
+	memset(mmu->second, 0, sizeof(mmu->second));
+	memset(mmu->io, 0, sizeof(mmu->io));
+	memset(mmu->exec, 0, sizeof(mmu->exec));
+	mmu->gen = 1;
+}
+
 void tcg_mmu_flush(struct tcg_mmu *mmu)
 {
-	memset(mmu->hint_r, 0, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
+	forget_hints(mmu);
+	next_generation(mmu);
 	clear_used(mmu->r, sizeof(mmu->r), &mmu->r_used);
 	clear_used(mmu->w, sizeof(mmu->w), &mmu->w_used);
 	clear_used(mmu->jc, sizeof(mmu->jc), &mmu->jc_used);
 }
 
-void tcg_mmu_rearm(struct tcg_mmu *mmu)
+void tcg_mmu_flush_stores(struct tcg_mmu *mmu)
 {
 	memset(mmu->hint_w, 0, sizeof(mmu->hint_w));
 	clear_used(mmu->w, sizeof(mmu->w), &mmu->w_used);
 }
 
+void tcg_mmu_rearm(struct tcg_mmu *mmu)
+{
+	tcg_mmu_flush_stores(mmu);
+	mmu->write_gen++;
+}
+
 void tcg_mmu_flush_code(struct tcg_mmu *mmu)
 {
 	clear_used(mmu->jc, sizeof(mmu->jc), &mmu->jc_used);
+}
+
+static struct tlb2_entry *second_set(struct tcg_mmu *mmu, u64 va)
+{
+	return mmu->second[(va >> TCG_PAGE_BITS) % TLB2_SETS];
+}
+
+static struct tlb_special *special_slot(struct tlb_special *array, unsigned size, u64 va)
+{
+	return &array[(va >> TCG_PAGE_BITS) % size];
 }
 
 void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
@@ -54,29 +93,99 @@ void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
 	u64 mine = mmu->jc_used & (u64)0xffff << (16 * quarter);
 
 	_Static_assert(JC_SIZE == 4 * (TCG_PAGE_SIZE >> 2), "a page has 16 of 64 parts");
-	memset(mmu->hint_r, 0, sizeof(mmu->hint_r) + sizeof(mmu->hint_w));
+	forget_hints(mmu);
+	for (unsigned way = 0; way < TLB2_WAYS; way++)
+		if ((second_set(mmu, va)[way].page & TCG_PAGE_MASK) == (va & TCG_PAGE_MASK))
+			second_set(mmu, va)[way].gen = 0;
+	special_slot(mmu->io, IO_SIZE, va)->gen = 0;
+	special_slot(mmu->exec, EXEC_SIZE, va)->gen = 0;
 	mmu->r[index].tag = TLB_EMPTY;
 	mmu->w[index].tag = TLB_EMPTY;
 	mmu->jc_used &= ~mine;
 	clear_used(mmu->jc, sizeof(mmu->jc), &mine);
 }
 
-/* Ask the target for one page and remember what may be remembered. */
-static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access,
-		 struct tcg_page *page)
+/* ---- second level ---- */
+
+static struct tlb2_entry *second_find(struct tcg_mmu *mmu, u64 va)
 {
-	struct tcg_mmu *mmu = cpu->mmu;
+	struct tlb2_entry *set = second_set(mmu, va);
+
+	for (unsigned way = 0; way < TLB2_WAYS; way++)
+		if ((set[way].page & TCG_PAGE_MASK) == (va & TCG_PAGE_MASK) &&
+		    set[way].gen == mmu->gen)
+			return &set[way];
+	return NULL;
+}
+
+/* Is the access known to be allowed, without asking the target? */
+static bool second_level(struct tcg_mmu *mmu, u64 va, enum tcg_access access, struct tcg_page *page)
+{
+	const struct tlb2_entry *e = second_find(mmu, va);
+
+	if (!e)
+		return false;
+	*page = (struct tcg_page){
+		.phys = e->phys,
+		.host = e->host,
+		.readable = e->page & TLB2_READABLE,
+		.writable = e->page & TLB2_WRITABLE && e->write_gen == mmu->write_gen,
+		.track = e->page & TLB2_TRACK,
+	};
+	return access == TCG_READ ? page->readable : page->writable;
+}
+
+static void second_put(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
+{
+	struct tlb2_entry *e = second_find(mmu, va);
+
+	if (!e)
+		e = &second_set(mmu, va)[mmu->victim++ % TLB2_WAYS];
+	*e = (struct tlb2_entry){
+		.page = (va & TCG_PAGE_MASK) | (page->readable ? TLB2_READABLE : 0) |
+			(page->writable ? TLB2_WRITABLE : 0) | (page->track ? TLB2_TRACK : 0),
+		.phys = page->phys,
+		.host = page->host,
+		.gen = mmu->gen,
+		.write_gen = mmu->write_gen,
+	};
+}
+
+static bool special_find(const struct tcg_mmu *mmu, const struct tlb_special *e, u64 va,
+			 enum tcg_access access, struct tcg_page *page)
+{
+	if (e->gen != mmu->gen || e->page != ((va & TCG_PAGE_MASK) | access))
+		return false;
+	*page = (struct tcg_page){ .phys = e->phys, .host = e->host };
+	return true;
+}
+
+static void special_put(const struct tcg_mmu *mmu, struct tlb_special *e, u64 va,
+			enum tcg_access access, const struct tcg_page *page)
+{
+	*e = (struct tlb_special){ (va & TCG_PAGE_MASK) | access, page->phys, page->host,
+				   mmu->gen };
+}
+
+void tcg_exec_page(struct tcg_cpu *cpu, u64 va, struct tcg_page *page)
+{
+	struct tlb_special *e = special_slot(cpu->mmu->exec, EXEC_SIZE, va);
+
+	if (special_find(cpu->mmu, e, va, TCG_EXEC, page))
+		return;
+	cpu->ops->fill(cpu, va, TCG_EXEC, 4, page);
+	if (page->host)
+		special_put(cpu->mmu, e, va, TCG_EXEC, page);
+}
+
+/* ---- first level ---- */
+
+static void first_put(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
+{
 	unsigned index = tlb_index(va);
 	u64 tag = va & TCG_PAGE_MASK;
-	u64 addend;
+	u64 addend = (u64)(uintptr_t)page->host - tag;
 
-	cpu->ops->fill(cpu, va, access, size, page);
-	if (!page->host || page->strict || access == TCG_EXEC)
-		return;
-	if (cpu->debug && tcg_debug_watched(cpu->debug, va))
-		return;
-
-	addend = (u64)(uintptr_t)page->host - tag;
 	if (page->readable) {
 		mmu->r_used |= (u64)1 << (index / (TLB_SIZE / 64));
 		mmu->r[index].tag = tag;
@@ -90,6 +199,31 @@ static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access acc
 		mmu->w[index].tag = tag | reasons;
 		mmu->w[index].addend = addend;
 		mmu->phys[index] = page->phys;
+	}
+}
+
+/* What the target says of one data page; remembered where it may be. */
+static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access,
+		 struct tcg_page *page)
+{
+	struct tcg_mmu *mmu = cpu->mmu;
+	struct tlb_special *io = special_slot(mmu->io, IO_SIZE, va);
+	bool fast = !cpu->debug || !tcg_debug_watched(cpu->debug, va);
+
+	if (second_level(mmu, va, access, page)) {
+		if (fast)
+			first_put(mmu, va, page);
+		return;
+	}
+	if (!(va & (size - 1)) && special_find(mmu, io, va, access, page))
+		return;
+	cpu->ops->fill(cpu, va, access, size, page);
+	if (!page->host) {
+		special_put(mmu, io, va, access, page);
+	} else if (!page->strict) {
+		second_put(mmu, va, page);
+		if (fast)
+			first_put(mmu, va, page);
 	}
 }
 
@@ -124,8 +258,12 @@ static u8 *store_address(struct tcg_cpu *cpu, u64 va, unsigned size, u64 *phys)
 	if (!page.host)
 		return NULL;
 	if (page.track) {
+		struct tlb2_entry *second = second_find(mmu, va);
+
 		cpu->ops->first_store(cpu, &page);
 		allow(e, va, TLB_TRACK);
+		if (second)
+			second->page &= ~(u64)TLB2_TRACK;
 	}
 	if (!tcg_code_in_page(page.phys))
 		allow(e, va, TLB_CODE);
@@ -222,7 +360,7 @@ u32 tcg_fetch(struct tcg_cpu *cpu, u64 va)
 	struct tcg_page page;
 	u32 word;
 
-	cpu->ops->fill(cpu, va, TCG_EXEC, 4, &page);
+	tcg_exec_page(cpu, va, &page);
 	if (!page.host)
 		return cpu->ops->io_read(cpu, page.phys | (va & ~TCG_PAGE_MASK), 4);
 	memcpy(&word, page.host + (va & ~TCG_PAGE_MASK), sizeof(word));
@@ -234,6 +372,11 @@ void tcg_slow_load(struct tcg_cpu *cpu, u64 va, unsigned desc)
 	unsigned size = desc & 0xff, n = desc >> 8;
 	u64 v[4] = { 0 };
 
+	if (n == 1 && size <= 8) {
+		cpu->transfer[0] = tcg_load_slow(cpu, va, size);
+		cpu->transfer[1] = 0;
+		return;
+	}
 	for (unsigned i = 0; i < n; i++, va += size) {
 		v[2 * i] = tcg_load(cpu, va, size == 16 ? 8 : size);
 		if (size == 16)

@@ -156,7 +156,7 @@ static void catch_up(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
 	u32 gen = __atomic_load_n(&code_gen, __ATOMIC_ACQUIRE);
 
 	if (mmu->code_gen != gen) {
-		tcg_mmu_rearm(mmu);
+		tcg_mmu_flush_stores(mmu);
 		mmu->code_gen = gen;
 	}
 	if (mmu->jc_key != cpu->state_key || mmu->flush_gen != flush_gen) {
@@ -418,7 +418,7 @@ static struct tcg_region *lookup_locked(struct tcg_cpu *cpu)
 	struct tcg_region *r;
 
 	g_mutex_unlock(&lock);
-	cpu->ops->fill(cpu, tcg_pc(cpu), TCG_EXEC, 4, &guest); /* may raise */
+	tcg_exec_page(cpu, tcg_pc(cpu), &guest); /* may raise */
 	g_mutex_lock(&lock);
 	if (!guest.host)
 		return NULL;

@@ -48,7 +48,7 @@ bool arm_fp_enabled(const struct arm_cpu *cpu)
 u32 arm_state_key(const struct arm_cpu *cpu)
 {
 	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3 |
-	       !!(cpu->fpcr & FPCR_FZ) << 4;
+	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5;
 }
 
 /* AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */

@@ -13,7 +13,6 @@
 /* Soft TLB of one address space and privilege. */
 struct arm_context {
 	struct tcg_mmu *tlb; /* NULL until first used */
-	u64 key;             /* context_key(), ~0 = free */
 	u64 used;            /* for least recently used */
 	/* Blocks of more than 4 KiB of which pages are cached: one address invalidates all. */
 	struct {
@@ -24,6 +23,7 @@ struct arm_context {
 
 struct arm_mmu {
 	const struct arm_bus *bus;
+	u64 keys[ARM_CONTEXTS]; /* context_key() of each, ~0 = free */
 	struct arm_context contexts[ARM_CONTEXTS];
 	struct arm_context *current;
 	u64 clock;

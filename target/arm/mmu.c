@@ -61,20 +61,19 @@ static struct arm_context *context_for(struct arm_mmu *mmu, u64 key)
 	struct arm_context *oldest = &mmu->contexts[0];
 
 	for (unsigned i = 0; i < ARM_CONTEXTS; i++) {
-		struct arm_context *c = &mmu->contexts[i];
-
-		if (c->key == key) {
-			c->used = ++mmu->clock;
-			return c;
+		if (mmu->keys[i] == key) {
+			mmu->contexts[i].used = ++mmu->clock;
+			return &mmu->contexts[i];
 		}
-		if (c->used < oldest->used)
-			oldest = c;
 	}
+	for (unsigned i = 1; i < ARM_CONTEXTS; i++)
+		if (mmu->contexts[i].used < oldest->used)
+			oldest = &mmu->contexts[i];
 	if (oldest->tlb)
 		flush_context(oldest);
 	else
 		oldest->tlb = tcg_mmu_create();
-	oldest->key = key;
+	mmu->keys[oldest - mmu->contexts] = key;
 	oldest->used = ++mmu->clock;
 	return oldest;
 }
@@ -135,9 +134,10 @@ void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid
 {
 	for (unsigned i = 0; i < ARM_CONTEXTS; i++) {
 		struct arm_context *c = &cpu->mmu->contexts[i];
+		u64 key = cpu->mmu->keys[i];
 
-		if (!c->tlb || key_el(c->key) != el || (vmid >= 0 && key_vmid(c->key) != vmid) ||
-		    (asid >= 0 && key_asid(c->key) != asid))
+		if (!c->tlb || key_el(key) != el || (vmid >= 0 && key_vmid(key) != vmid) ||
+		    (asid >= 0 && key_asid(key) != asid))
 			continue;
 		if (va == ~(u64)0 || in_block(c, va))
 			flush_context(c);
@@ -293,7 +293,7 @@ void arm_mmu_create(struct arm_cpu *cpu, const struct arm_bus *bus)
 	cpu->mmu = g_new0(struct arm_mmu, 1);
 	cpu->mmu->bus = bus;
 	for (unsigned i = 0; i < ARM_CONTEXTS; i++)
-		cpu->mmu->contexts[i].key = ~(u64)0;
+		cpu->mmu->keys[i] = ~(u64)0;
 	arm_mmu_flush(cpu);
 	arm_tlbi_init(cpu);
 	cpu->state_changed = select_context;

@@ -108,6 +108,7 @@ static void write_spsel(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 v
 	cpu->sp_el[cpu->pstate & PSTATE_SPSEL ? el : 0] = cpu->tcg.r[31];
 	cpu->pstate = (cpu->pstate & ~PSTATE_SPSEL) | (val & PSTATE_SPSEL);
 	cpu->tcg.r[31] = cpu->sp_el[cpu->pstate & PSTATE_SPSEL ? el : 0];
+	arm_state_changed(cpu);
 }
 
 /* SP_EL0 is reachable by name only while another stack pointer is selected. */

@@ -34,6 +34,14 @@ static s64 branch_target(const struct a64_insn *insn, s64 off)
 	}
 }
 
+/* What follows is reached only by branches, or with another context. */
+static bool ends_region(const struct arm_region *r, const struct a64_insn *insn)
+{
+	if (insn->op == A64_MSR && arm_msr_is_plain(r->cpu, &insn->args.MSR))
+		return false;
+	return insn->op == A64_UNALLOCATED || a64_rules[insn->op].ends_region;
+}
+
 static bool is_call(const struct a64_insn *insn)
 {
 	return insn->op == A64_B && insn->args.B.op;
@@ -70,8 +78,7 @@ static void decode_region(struct trans *t, struct arm_region *r)
 		r->n = i + 1;
 		to = local_target(t, insn, i, t->max_insns);
 		furthest = MAX(furthest, to);
-		if ((insn->op == A64_UNALLOCATED || a64_rules[insn->op].ends_region) &&
-		    furthest <= (int)i)
+		if (ends_region(r, insn) && furthest <= (int)i)
 			return;
 	}
 }
@@ -124,6 +131,8 @@ u32 arm_written(const struct a64_insn *insn)
 	case A64_BCOND:
 	case A64_BR:
 	case A64_RET:
+	case A64_MSR:
+	case A64_MSR_DAIFI:
 	case A64_CCMP: return 0;
 	case A64_B:
 	case A64_BLR: return 1u << 30;
@@ -191,7 +200,7 @@ static bool live_after(struct trans *t, struct arm_region *r, unsigned i)
 		live = r->live[local];
 	else if (to != -1)
 		live = arm_flags_live_at(t, to);
-	if (a64_rules[insn->op].ends_region)
+	if (ends_region(r, insn))
 		return insn->op == A64_B ? live : true;
 	return live || (i + 1 < r->n ? r->live[i + 1] : arm_flags_live_at(t, off + 4));
 }
@@ -284,7 +293,7 @@ struct arm_range_copy {
 static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
 {
 	const struct a64_insn *insn = &r->insn[i];
-	bool end = insn->op == A64_UNALLOCATED || a64_rules[insn->op].ends_region;
+	bool end = ends_region(r, insn);
 	a64_exec_fn *exec = insn->op ? a64_rules[insn->op].exec : exec_undefined;
 
 	r->current = i;
@@ -356,7 +365,6 @@ static bool has_vector_rules(const struct arm_region *r)
 static void translate_all(struct trans *t, struct arm_region *r)
 {
 	struct arm_range range;
-	unsigned last;
 
 	if (has_vector_rules(r))
 		e_use_vectors(t);
@@ -370,8 +378,7 @@ static void translate_all(struct trans *t, struct arm_region *r)
 			translate_insn(t, r, i);
 		}
 	}
-	last = r->insn[r->n - 1].op;
-	if (last != A64_UNALLOCATED && !a64_rules[last].ends_region) {
+	if (!ends_region(r, &r->insn[r->n - 1])) {
 		s64 next = (s64)(t->start & ~TCG_PAGE_MASK) + 4 * r->n;
 
 		e_goto(t, E_ALWAYS, next, arm_flags_live_at(t, next));

@@ -39,6 +39,9 @@ bool arm_find_range(const struct arm_region *r, unsigned first, struct arm_range
 /* Registers that an instruction with a translation rule may write. */
 u32 arm_written(const struct a64_insn *insn);
 
+/* MSR that only stores: it does not end a region. */
+bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i);
+
 /* A page hint pays for this base register: it is no pointer that was just loaded. */
 bool arm_hint_for(const struct arm_region *r, unsigned rn);
 

@@ -1,4 +1,6 @@
 /* target/arm/trans_branch.c - translation rules of branches, hints, barriers, system registers. */
+#include "target/arm/excp.h"
+#include "target/arm/sem.h"
 #include "target/arm/sysreg.h"
 #include "target/arm/trans.h"
 
@@ -80,15 +82,91 @@ bool trans_DMB(struct trans *t, const struct a64_DMB *i)
 	return true;
 }
 
+#define KEY_DAIF      SYSREG(3, 3, 4, 2, 1)
+#define KEY_FPCR      SYSREG(3, 3, 4, 4, 0)
+#define KEY_CURRENTEL SYSREG(3, 0, 4, 2, 2)
+#define KEY_SP_EL0    SYSREG(3, 0, 4, 1, 0)
+
+/* Registers with functions of their own that need only be loaded. */
+static bool load_special(struct trans *t, struct arm_cpu *cpu, unsigned key, unsigned d)
+{
+	switch (key) {
+	case KEY_SP_EL0:
+		if (!(cpu->pstate & PSTATE_SPSEL))
+			return false;
+		e_ld_field(t, 1, d, offsetof(struct arm_cpu, sp_el[0]));
+		return true;
+	case KEY_DAIF:
+		e_ld_field(t, 0, E_T0, offsetof(struct arm_cpu, pstate));
+		e_alui(t, E_AND, 0, d, E_T0, PSTATE_DAIF);
+		return true;
+	case KEY_CURRENTEL: e_movi(t, d, cpu->pstate & 3u << PSTATE_EL_SHIFT); return true;
+	case KEY_FPCR:
+		if (!arm_fp_enabled(cpu))
+			return false;
+		e_ld_field(t, 0, d, offsetof(struct arm_cpu, fpcr));
+		return true;
+	default: return false;
+	}
+}
+
 bool trans_MRS(struct trans *t, const struct a64_MRS *i)
 {
 	struct arm_cpu *cpu = region_of(t)->cpu;
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
 	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
 
-	if (!reg || reg->read || cpu_el(cpu) < reg->read_el)
+	if (!reg || cpu_el(cpu) < reg->read_el)
 		return false;
+	if (reg->read)
+		return load_special(t, cpu, key, gx(i->rt));
 	e_ld_field(t, 1, gx(i->rt), reg->offset);
+	return true;
+}
+
+/* Bits of DAIF may have been cleared: an interrupt that is waiting must be seen. */
+static void unmasked(struct trans *t, void (*exec)(void), const void *args, unsigned size)
+{
+	struct arm_cpu *cpu = region_of(t)->cpu;
+
+	flags_sync(t);
+	e_call_if(t, offsetof(struct arm_cpu, irq_lines), ~0u, exec, args, size);
+	if (cpu->has_el2)
+		e_call_if(t, offsetof(struct arm_cpu, hcr_el2), HCR_VIRTUAL, exec, args, size);
+	e_exit_check(t);
+}
+
+bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i)
+{
+	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
+	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
+
+	if (!reg || cpu_el(cpu) < reg->write_el)
+		return false;
+	if (key == KEY_SP_EL0)
+		return cpu->pstate & PSTATE_SPSEL;
+	return !reg->write || (key == KEY_DAIF && cpu_el(cpu) > 0);
+}
+
+bool trans_MSR(struct trans *t, const struct a64_MSR *i)
+{
+	struct arm_cpu *cpu = region_of(t)->cpu;
+	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
+
+	if (!arm_msr_is_plain(cpu, i))
+		return false;
+	if (key == KEY_SP_EL0) {
+		e_st_field(t, 1, offsetof(struct arm_cpu, sp_el[0]), gx(i->rt));
+	} else if (key == KEY_DAIF) {
+		e_ld_field(t, 0, E_T2, offsetof(struct arm_cpu, pstate));
+		e_alui(t, E_AND, 0, E_T2, E_T2, ~(s64)PSTATE_DAIF);
+		e_alui(t, E_AND, 0, E_T0, gx(i->rt), PSTATE_DAIF);
+		e_alu(t, E_OR, 0, E_T2, E_T2, E_T0);
+		e_st_field(t, 0, offsetof(struct arm_cpu, pstate), E_T2);
+		unmasked(t, (void (*)(void))exec_MSR, i, sizeof(*i));
+	} else {
+		e_st_field(t, 1, arm_sysreg_find(cpu, key)->offset, gx(i->rt));
+	}
 	return true;
 }
 
@@ -108,13 +186,18 @@ bool trans_MSR_DAIFI(struct trans *t, const struct a64_MSR_DAIFI *i)
 {
 	unsigned field = offsetof(struct arm_cpu, pstate);
 
-	if (i->clear || cpu_el(region_of(t)->cpu) == 0) {
+	if (cpu_el(region_of(t)->cpu) == 0) {
 		e_call(t, (void (*)(void))exec_MSR_DAIFI, i, sizeof(*i), false);
 		e_exit_check(t);
 		return true;
 	}
 	e_ld_field(t, 0, E_T0, field);
-	e_alui(t, E_OR, 0, E_T0, E_T0, (s64)i->crm << 6);
+	if (i->clear)
+		e_alui(t, E_AND, 0, E_T0, E_T0, ~((s64)i->crm << 6));
+	else
+		e_alui(t, E_OR, 0, E_T0, E_T0, (s64)i->crm << 6);
 	e_st_field(t, 0, field, E_T0);
+	if (i->clear)
+		unmasked(t, (void (*)(void))exec_MSR_DAIFI, i, sizeof(*i));
 	return true;
 }

@@ -165,7 +165,7 @@ static char *describe(struct vcpu *vcpu)
 					       " FAR=%016" PRIx64 "\n",
 					       el, cpu->sctlr_el[el], cpu->elr_el[el],
 					       cpu->spsr_el[el], cpu->esr_el[el], cpu->far_el[el]);
-	g_string_append_printf(s, "FPCR=%08x FPSR=%08x%s\n", cpu->fpcr, cpu->fpsr,
+	g_string_append_printf(s, "FPCR=%08x FPSR=%08x%s\n", cpu->fpcr, arm_get_fpsr(cpu),
 			       is_off(vcpu->arch) ? " powered off" : "");
 	return g_string_free(s, FALSE);
 }

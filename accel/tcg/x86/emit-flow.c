@@ -241,6 +241,22 @@ void e_call(struct trans *t, void (*fn)(void), const void *args, unsigned size, 
 	}
 }
 
+void e_call_if(struct trans *t, unsigned field, u32 mask, void (*fn)(void), const void *args,
+	       unsigned size)
+{
+	struct slow_path *s;
+
+	g_assert(size <= sizeof(s->args));
+	x_rm(t, 0, 0xf7, 0, RBP, (s32)field - CPU_BIAS); /* test dword, imm */
+	x_u32(t, mask);
+	s = x_slow(t, SLOW_EXEC, x_jcc32(t, CC_NE));
+	s->fn = fn;
+	s->args_size = size;
+	memcpy(s->args, args, size);
+	s->done = t->p;
+	t->v_zero64 = t->v_zero32 = 0;
+}
+
 /* ---- out of line ---- */
 
 static void slow_exit(struct trans *t, struct slow_path *s)

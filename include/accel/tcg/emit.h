@@ -218,6 +218,10 @@ unsigned e_test_zero(struct trans *t, unsigned w, unsigned a);
 unsigned e_test_bit(struct trans *t, unsigned a, unsigned bit);
 /* Go to the address in register a. */
 void e_goto_reg(struct trans *t, unsigned a);
+/* Call fn(cpu, args) as e_call() does if any bit of @mask in a 32-bit field is set. NZCV must have
+ * been synchronised. */
+void e_call_if(struct trans *t, unsigned field, u32 mask, void (*fn)(void), const void *args,
+	       unsigned size);
 /* After e_call(): leave before the next instruction if cpu->exit_request is set. */
 void e_exit_check(struct trans *t);
 /* Call fn(cpu, args) with the complete state in memory; @size bytes of args are copied. With @end

@@ -36,6 +36,28 @@ struct jc_entry {
 	void *host; /* entry of the region in the code cache */
 };
 
+#define TLB2_SETS 2048u
+#define TLB2_WAYS 4u
+#define IO_SIZE   16u
+#define EXEC_SIZE 256u
+
+/* Second level: what ops->fill said of a page of RAM. */
+struct tlb2_entry {
+	u64 page; /* virtual | TLB2_x; TLB_EMPTY = none */
+	u64 phys;
+	u8 *host;
+	u32 gen;       /* of tcg_mmu when it was filled */
+	u32 write_gen; /* the same; another one: not writable without asking again */
+};
+
+/* Pages for one kind of access: I/O, or instructions. */
+struct tlb_special {
+	u64 page; /* virtual | enum tcg_access */
+	u64 phys;
+	u8 *host;
+	u32 gen;
+};
+
 /* Soft TLB and jump cache of one translation regime, address space and privilege. */
 struct tcg_mmu {
 	struct page_hint hint_r[32], hint_w[32]; /* last page used with base register n */
@@ -44,9 +66,14 @@ struct tcg_mmu {
 	/* Bit n: the n-th 64th of the array may hold entries; a flush need not touch the rest. */
 	u64 r_used, w_used, jc_used;
 	u64 phys[TLB_SIZE]; /* of w[], for first_store and code pages */
-	u32 code_gen;       /* number of code pages ever when w[] was last cleared for them */
-	u32 flush_gen;      /* how often all translations had been dropped when jc[] was cleared */
-	u32 jc_key;         /* state_key that jc[] was filled under */
+	u32 hints_used;     /* hint_r or hint_w may hold something */
+	u32 gen, write_gen; /* entries below that have others are void; gen is never 0 */
+	u32 victim;         /* way to be replaced next */
+	struct tlb2_entry second[TLB2_SETS][TLB2_WAYS];
+	struct tlb_special io[IO_SIZE], exec[EXEC_SIZE];
+	u32 code_gen;  /* number of code pages ever when w[] was last cleared for them */
+	u32 flush_gen; /* how often all translations had been dropped when jc[] was cleared */
+	u32 jc_key;    /* state_key that jc[] was filled under */
 };
 
 static inline unsigned tlb_index(u64 va)
@@ -68,6 +95,9 @@ void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va);
 
 /* Forget only where translated code is. */
 void tcg_mmu_flush_code(struct tcg_mmu *mmu);
+
+/* Make every store look again whether its page holds code. */
+void tcg_mmu_flush_stores(struct tcg_mmu *mmu);
 
 /* Make every store slow again, so that first_store is called anew. */
 void tcg_mmu_rearm(struct tcg_mmu *mmu);
@@ -113,6 +143,9 @@ void *tcg_host(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access acces
 
 /* tcg_probe() - raise what an access of @size bytes at @va would raise, page by page. */
 void tcg_probe(struct tcg_cpu *cpu, u64 va, u64 size, enum tcg_access access);
+
+/* tcg_exec_page() - page to fetch instructions at @va from, see tcg_ops.fill. May raise. */
+void tcg_exec_page(struct tcg_cpu *cpu, u64 va, struct tcg_page *page);
 
 /* Instruction word at @va. */
 u32 tcg_fetch(struct tcg_cpu *cpu, u64 va);
