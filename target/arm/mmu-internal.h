@@ -14,11 +14,12 @@
 struct arm_context {
 	struct tcg_mmu *tlb; /* NULL until first used */
 	u64 used;            /* for least recently used */
-	/* Blocks of more than 4 KiB of which pages are cached: one address invalidates all. */
+	/* Ranges that cover all blocks of more than 4 KiB of which pages are cached: an address in
+	 * them invalidates everything. */
 	struct {
-		u64 start, size;
+		u64 start, last;
 	} blocks[8];
-	unsigned nblocks; /* more than the array holds: any address */
+	unsigned nblocks;
 };
 
 struct arm_mmu {

@@ -122,10 +122,8 @@ void arm_mmu_rearm(struct arm_cpu *cpu)
 
 static bool in_block(const struct arm_context *c, u64 va)
 {
-	if (c->nblocks > ARRAY_SIZE(c->blocks))
-		return true;
 	for (unsigned i = 0; i < c->nblocks; i++)
-		if (va - c->blocks[i].start < c->blocks[i].size)
+		if (va >= c->blocks[i].start && va <= c->blocks[i].last)
 			return true;
 	return false;
 }
@@ -146,17 +144,31 @@ void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid
 	}
 }
 
+/* Bytes by which range @i grows to take the block in. */
+static u64 growth(const struct arm_context *c, unsigned i, u64 start, u64 last)
+{
+	return MAX(c->blocks[i].last, last) - MIN(c->blocks[i].start, start) -
+	       (c->blocks[i].last - c->blocks[i].start);
+}
+
 static void note_block(struct arm_context *c, u64 va, u64 size)
 {
-	u64 start = va & ~(size - 1);
+	u64 start = va & ~(size - 1), last = start + size - 1;
+	unsigned best = 0;
 
 	if (size <= TCG_PAGE_SIZE || in_block(c, va))
 		return;
-	if (c->nblocks < ARRAY_SIZE(c->blocks)) {
-		c->blocks[c->nblocks].start = start;
-		c->blocks[c->nblocks].size = size;
+	for (unsigned i = 1; i < c->nblocks; i++)
+		if (growth(c, i, start, last) < growth(c, best, start, last))
+			best = i;
+	if (c->nblocks &&
+	    (c->nblocks == ARRAY_SIZE(c->blocks) || growth(c, best, start, last) <= size)) {
+		c->blocks[best].start = MIN(c->blocks[best].start, start);
+		c->blocks[best].last = MAX(c->blocks[best].last, last);
+		return;
 	}
-	c->nblocks++;
+	c->blocks[c->nblocks].start = start;
+	c->blocks[c->nblocks++].last = last;
 }
 
 /* ---- accesses ---- */
@@ -238,8 +250,7 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 		t.stage2 = t.s1ptw = false;
 		raise_fault(cpu, va, access, &t);
 	}
-	if (access != TCG_EXEC)
-		note_block(cpu->mmu->current, va, t.size);
+	note_block(cpu->mmu->current, va, t.size);
 	arm_bus_lookup(cpu, t.phys & TCG_PAGE_MASK, &bus);
 	*page = (struct tcg_page){
 		.phys = t.phys & TCG_PAGE_MASK,

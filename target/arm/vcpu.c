@@ -89,6 +89,7 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 		tcg_cpu_sleep(tcg);
 		__atomic_store_n(&tcg->exit_request, 0, __ATOMIC_SEQ_CST);
 	}
+	arm_get_fpsr(&v->cpu); /* complete for whoever looks at a stopped CPU */
 	return false;
 }
 
