@@ -7,7 +7,8 @@ usage: test-kernels.py RUN-A64 KERNELS ENGINES ORACLE-COMMAND...   (ENGINES sepa
 import subprocess
 import sys
 
-KERNELS = ['crc', 'sha', 'sort', 'fib', 'ind', 'copy', 'chase']
+KERNELS = ['crc', 'sha', 'sort', 'fib', 'ind', 'copy', 'chase', 'mix', 'interp', 'memory', 'bytewise', 'lse',
+           'llsc', 'nbody', 'mandel', 'single', 'saxpy', 'daxpy', 'dot', 'bytes', 'vint']
 
 
 def output(command):

@@ -1,45 +1,7 @@
 /*
  * tests/bench/a64/kernels.c - small programs that each stress one cost of a binary translator.
- *
- * usage: kernels NAME ROUNDS; prints a checksum. Free-standing, so that it runs under anything
- * that knows the Linux calls write and exit_group, and natively on the host.
  */
-#include <stddef.h>
-#include <stdint.h>
-
-typedef uint8_t u8;
-typedef uint32_t u32;
-typedef uint64_t u64;
-
-#ifdef __aarch64__
-static long syscall3(long nr, long a, long b, long c)
-{
-	register long x8 __asm__("x8") = nr;
-	register long x0 __asm__("x0") = a;
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-
-	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
-	return x0;
-}
-#define NR_WRITE 64
-#define NR_EXIT  94
-__asm__(".globl _start\n_start:\n\tmov x0, sp\n\tbl start\n");
-#else
-static long syscall3(long nr, long a, long b, long c)
-{
-	long r;
-
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
-	return r;
-}
-#define NR_WRITE 1
-#define NR_EXIT  231
-__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall start\n");
-#endif
+#include "kernels.h"
 
 static u32 table[256];
 static u8 buffer[1 << 20];
@@ -48,7 +10,7 @@ static u64 words[1 << 17];
 
 static u32 random_state = 12345;
 
-static u32 random32(void)
+u32 random32(void)
 {
 	random_state = random_state * 1664525 + 1013904223;
 	return random_state;
@@ -219,43 +181,35 @@ static u64 run_chase(u64 rounds)
 	return at;
 }
 
-static const struct {
-	const char *name;
-	u64 (*run)(u64);
-} kernels[] = { { "crc", run_crc }, { "sha", run_sha },   { "sort", run_sort },  { "fib", run_fib },
-		{ "ind", run_ind }, { "copy", run_copy }, { "chase", run_chase } };
+const struct kernel kernels[] = {
+	{ "crc", run_crc },
+	{ "sha", run_sha },
+	{ "sort", run_sort },
+	{ "fib", run_fib },
+	{ "ind", run_ind },
+	{ "copy", run_copy },
+	{ "chase", run_chase },
+	{ "mix", run_mix },
+	{ "interp", run_interp },
+	{ "memory", run_memory },
+	{ "bytewise", run_bytewise },
+	{ "chase-big", run_chase_big },
+	{ "lse", run_lse },
+	{ "llsc", run_llsc },
+	{ "nbody", run_nbody },
+	{ "mandel", run_mandel },
+	{ "single", run_single },
+	{ "saxpy", run_saxpy },
+	{ "daxpy", run_daxpy },
+	{ "dot", run_dot },
+	{ "bytes", run_bytes },
+	{ "vint", run_vint },
+	{ NULL, NULL },
+};
 
-static int same(const char *a, const char *b)
+int text_same(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
-}
-
-static void print(u64 v)
-{
-	char text[17];
-
-	for (int i = 0; i < 16; i++)
-		text[i] = "0123456789abcdef"[v >> (60 - 4 * i) & 15];
-	text[16] = '\n';
-	syscall3(NR_WRITE, 1, (long)text, 17);
-}
-
-__attribute__((used)) void start(const u64 *stack)
-{
-	const char *name = (const char *)stack[2], *digits = (const char *)stack[3];
-	u64 rounds = 0;
-
-	if (stack[0] == 3) {
-		while (*digits)
-			rounds = rounds * 10 + (*digits++ - '0');
-		for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
-			if (same(name, kernels[i].name)) {
-				print(kernels[i].run(rounds));
-				syscall3(NR_EXIT, 0, 0, 0);
-			}
-		}
-	}
-	syscall3(NR_EXIT, 2, 0, 0);
 }

@@ -45,7 +45,9 @@ from_any_el:
 	msr elr_el2, x0
 	eret
 
-1:	cbnz x21, 3f
+1:	mov x0, #(3 << 20)		/* CPACR_EL1.FPEN: floating point does not trap */
+	msr cpacr_el1, x0
+	cbnz x21, 3f
 	ldr x0, =bss_start		/* not part of the flat image, and old after a reset */
 	ldr x1, =bss_end
 4:	str xzr, [x0], #8
