@@ -81,11 +81,12 @@ def probe(arch):
     return program
 
 
-def initramfs(arch, tag):
-    """The packed initramfs with everything for tag; its path."""
+def initramfs(arch, tag, tests=True):
+    """The packed initramfs for tag, with KVM's selftests if tests; its path."""
     files = {'bin/busybox': busybox(arch), 'init': HERE / 'init',
              't/dirty-probe': probe(arch)}
-    files.update({'t/' + p.name: p for p in selftests(arch, tag)})
+    if tests:
+        files.update({'t/' + p.name: p for p in selftests(arch, tag)})
     content = {name: path.read_bytes() for name, path in files.items()}
     name = digest(*[part for item in sorted(content.items()) for part in item])
     archive = cache() / 'initramfs' / ('%s-%s.cpio.gz' % (arch.name, name))

@@ -10,6 +10,7 @@ import subprocess
 
 from kit.debian import Problem, download, run
 
+from . import patches
 from .base import KERNEL, cache, digest, logged, say
 
 PACKAGE = 'linux-source-7.2'
@@ -74,18 +75,20 @@ def track():
 
 def series_named(names):
     """The patch files of the series in names ('a,b'; '' or 'none' is none), in order."""
-    patches = []
+    chosen = []
     for name in [n for n in (names or '').split(',') if n and n != 'none']:
         found = sorted((SERIES / name).glob('[0-9]*.patch'))
         if not found:
             there = sorted(p.name for p in SERIES.iterdir() if p.is_dir()) if SERIES.exists() else []
             raise Problem("no series '%s'; there is %s" % (name, ', '.join(there) or 'none'))
-        patches += found
-    return patches
+        chosen += found
+    return chosen
 
 
-def tag_of(patches):
-    return 'level-' + digest(*[p.read_bytes() for p in patches]) if patches else 'base'
+def tag_of(chosen):
+    """A name for the source with the patches chosen; their messages do not matter."""
+    diffs = ['\n'.join(patches.parts(p.read_text('utf-8'))[2]) for p in chosen]
+    return 'level-' + digest(*diffs) if chosen else 'base'
 
 
 def has_tag(tag):
@@ -93,9 +96,9 @@ def has_tag(tag):
                            'refs/tags/' + tag], capture_output=True, check=False).returncode == 0
 
 
-def apply(patches):
-    """Applies patches on the source as fetched; the tag of the result. src is not touched."""
-    tag = tag_of(patches)
+def apply(chosen):
+    """Applies the patches chosen on the source as fetched; the tag of the result. src is not touched."""
+    tag = tag_of(chosen)
     if has_tag(tag):
         return tag
     tree = cache() / 'apply'
@@ -104,7 +107,7 @@ def apply(patches):
         git('worktree', 'add', '-q', '--detach', str(tree), 'base')
     subprocess.run(['git', '-C', str(tree), 'am', '-q', '--abort'], capture_output=True, check=False)
     git('checkout', '-q', '--force', '--detach', 'base', where=tree)
-    for patch in patches:
+    for patch in chosen:
         try:
             git('am', '-q', '--committer-date-is-author-date', str(patch), where=tree)
         except Problem as err:

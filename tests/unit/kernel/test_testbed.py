@@ -114,13 +114,15 @@ class Series(unittest.TestCase):
         with self.assertRaisesRegex(Problem, "no series 'nonsense'; there is "):
             source.series_named('nonsense')
 
-    def test_tag_depends_on_content(self):
+    def test_tag_depends_on_the_change_alone(self):
         with tempfile.TemporaryDirectory() as where:
             patch = pathlib.Path(where) / '0001-a.patch'
-            patch.write_text('a', 'utf-8')
+            patch.write_text(PATCH, 'utf-8')
             first = source.tag_of([patch])
-            patch.write_text('b', 'utf-8')
+            patch.write_text(PATCH.replace('+two', '+three'), 'utf-8')
             self.assertNotEqual(first, source.tag_of([patch]))
+            patch.write_text(PATCH.replace('is not', 'is needless'), 'utf-8')
+            self.assertEqual(first, source.tag_of([patch]))
 
 
 class Console(unittest.TestCase):
