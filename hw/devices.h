@@ -16,8 +16,10 @@ extern const struct device_type *const hw_intc_arm_devices[];
 extern const struct device_type *const hw_misc_devices[];
 extern const struct device_type *const hw_misc_isa_devices[];
 extern const struct device_type *const hw_nvram_devices[];
+extern const struct device_type *const hw_pci_devices[];
 extern const struct device_type *const hw_rtc_arm_devices[];
 extern const struct device_type *const hw_rtc_isa_devices[];
+extern const struct device_type *const hw_virtio_pci_devices[];
 extern const struct device_type *const hw_virtio_devices[]; /* and those of the family elsewhere */
 
 #endif

@@ -194,6 +194,7 @@ const struct hmp_command hmp_info_commands[] = {
 	  hmp_info_text },
 	{ "name", "", "", "name of the guest", "query-name", hmp_info_name },
 	{ "network", "", "", "network back ends and cards", "x-query-network", hmp_info_text },
+	{ "pci", "", "", "functions on the PCI buses", "x-query-pci", hmp_info_text },
 	{ "qtree", "", "", "the tree of devices", "x-query-qtree", hmp_info_text },
 	{ "ramblock", "", "", "blocks of guest memory", "x-query-ramblock", hmp_info_text },
 	{ "registers", "", "", "registers of the chosen CPU", "x-query-registers", hmp_info_text },

@@ -140,6 +140,8 @@ static void device_props(GPtrArray *list, const struct device_type *t)
 	add_props(list, t->props, t->instance_size);
 	for (const struct device_value *v = t->values; v && v->name; v++)
 		add(list, v->name, v->type, v->help, NULL);
+	if (t->inner)
+		device_props(list, t->inner);
 }
 
 static void cpu_feature(void *opaque, const char *name, bool on, bool unavailable)

@@ -46,11 +46,14 @@ static char *numbered_name(struct machine *m, const char *prefix)
 void bus_provide(struct device *dev)
 {
 	const struct device_type *t = dev->type;
+	const char *id = device_user_id(dev);
 	struct bus *bus;
 	char *name;
 
-	if (!t->bus_name && dev->id)
-		name = g_strdup_printf("%s.0", dev->id);
+	if (t->bus_named_by_id && id)
+		name = g_strdup(id);
+	else if (!t->bus_name && id)
+		name = g_strdup_printf("%s.0", id);
 	else
 		name = numbered_name(dev->machine, t->bus_name ?: t->provides_bus);
 	bus = bus_create(dev->machine, t->provides_bus, name);

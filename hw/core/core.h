@@ -17,6 +17,11 @@ bool bus_type_exists(struct machine *m, const char *type);
 /* bus_types() - "System, virtio-bus": types of the machine's buses. Free with g_free(). */
 char *bus_types(struct machine *m);
 
+/* device_type_prop() - a property of the type or of the one inside; NULL if neither has it.
+ * device_type_prop_names() - of both, for messages. Free with g_free(). */
+const struct property *device_type_prop(const struct device_type *t, const char *name);
+char *device_type_prop_names(const struct device_type *t);
+
 /* globals_apply() - give a new device the -global values for its type. */
 int globals_apply(struct machine *m, struct device *dev, GError **err);
 void globals_free(struct machine *m);

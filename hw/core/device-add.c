@@ -111,6 +111,8 @@ struct device *device_add(struct machine *m, JsonObject *opts, GError **err)
 		device_destroy(dev);
 		return NULL;
 	}
+	if (m->complete && dev->inner && t->inner->reset)
+		t->inner->reset(dev->inner);
 	if (m->complete && t->reset)
 		t->reset(dev);
 	return dev;

@@ -9,8 +9,13 @@ static const char peripheral[] = "/machine/peripheral";
 static const char anonymous[] = "/machine/peripheral-anon";
 static const char unattached[] = "/machine/unattached";
 
+#define INNER_NAME "virtio-backend" /* the only kind of inner device that QEMU has */
+
+/* Not of an inner device, which is in none. */
 static const char *folder(const struct device *dev)
 {
+	if (dev->outer)
+		return "";
 	if (dev->id)
 		return peripheral;
 	return dev->user_created ? anonymous : unattached;
@@ -31,8 +36,14 @@ static char *leaf_name(const struct device *dev)
 
 char *device_path(const struct device *dev)
 {
-	g_autofree char *leaf = leaf_name(dev);
+	g_autofree char *leaf = NULL;
 
+	if (dev->outer) {
+		g_autofree char *outer = device_path(dev->outer);
+
+		return g_strdup_printf("%s/%s", outer, INNER_NAME);
+	}
+	leaf = leaf_name(dev);
 	return g_strdup_printf("%s/%s", folder(dev), leaf);
 }
 
@@ -61,7 +72,7 @@ struct device *device_linked_to(struct machine *m, const char *id)
 		for (const struct property *p = dev->type->props; p && p->name; p++)
 			if (p->type == PROP_LINK &&
 			    !g_strcmp0(g_hash_table_lookup(dev->given, p->name), id))
-				return dev;
+				return dev->outer ?: dev;
 	}
 	return NULL;
 }
@@ -123,14 +134,25 @@ static void list_machine(struct machine *m, tree_fn *fn, void *opaque)
 	fn("unattached", "child<container>", opaque);
 }
 
+static void list_own(struct device *dev, tree_fn *fn, void *opaque)
+{
+	list_props(dev->type->props, fn, opaque);
+	for (const struct device_value *v = dev->type->values; v && v->name; v++)
+		fn(v->name, v->type, opaque);
+}
+
 static void list_device(struct device *dev, tree_fn *fn, void *opaque)
 {
 	fn("type", "string", opaque);
 	fn("parent_bus", "link<bus>", opaque);
 	fn("realized", "bool", opaque);
-	list_props(dev->type->props, fn, opaque);
-	for (const struct device_value *v = dev->type->values; v && v->name; v++)
-		fn(v->name, v->type, opaque);
+	list_own(dev, fn, opaque);
+	if (dev->inner) {
+		g_autofree char *type = g_strdup_printf("child<%s>", dev->inner->type->name);
+
+		list_own(dev->inner, fn, opaque);
+		fn(INNER_NAME, type, opaque);
+	}
 }
 
 static struct device *find_device(struct machine *m, const char *path, GError **err)
@@ -191,11 +213,17 @@ static JsonNode *get_of_machine(struct machine *m, const char *prop, GError **er
 	return NULL;
 }
 
-static const struct device_value *find_value(const struct device *dev, const char *name)
+/* @dev: in: the device; out: the one that has the value, itself or the one inside. */
+static const struct device_value *find_value(struct device **dev, const char *name)
 {
-	for (const struct device_value *v = dev->type->values; v && v->name; v++)
-		if (!strcmp(v->name, name))
-			return v;
+	for (struct device *d = *dev; d; d = d->inner) {
+		for (const struct device_value *v = d->type->values; v && v->name; v++) {
+			if (!strcmp(v->name, name)) {
+				*dev = d;
+				return v;
+			}
+		}
+	}
 	return NULL;
 }
 
@@ -217,7 +245,7 @@ JsonNode *device_tree_get(struct machine *m, const char *path, const char *prop,
 		return json_node_init_boolean(json_node_alloc(), dev->realized);
 	if (!strcmp(prop, "parent_bus"))
 		return text_node(dev->on_bus ? dev->on_bus->name : NULL);
-	v = find_value(dev, prop);
+	v = find_value(&dev, prop);
 	return v ? v->get(dev) : device_get(dev, prop, err);
 }
 
@@ -225,7 +253,7 @@ int device_tree_set(struct machine *m, const char *path, const char *prop, JsonN
 		    GError **err)
 {
 	struct device *dev = device_find(m, path);
-	const struct device_value *v = dev ? find_value(dev, prop) : NULL;
+	const struct device_value *v = dev ? find_value(&dev, prop) : NULL;
 
 	if (v && v->set)
 		return v->set(dev, value, err);

@@ -96,7 +96,7 @@ static const struct device_type *find_by_alias(const struct hw_target *target, c
 char *device_type_help(const struct hw_target *target, const char *name, GError **err)
 {
 	const struct device_type *t = device_type_find(target, name) ?: find_by_alias(target, name);
-	g_autofree char *props = NULL;
+	g_autofree char *props = NULL, *inner = NULL;
 
 	if (!t) {
 		error_set(err, "'%s' is not a valid device model name, -device help lists them",
@@ -104,7 +104,8 @@ char *device_type_help(const struct hw_target *target, const char *name, GError 
 		return NULL;
 	}
 	props = properties_help(t->props);
-	if (!*props)
+	inner = t->inner ? properties_help(t->inner->props) : g_strdup("");
+	if (!*props && !*inner)
 		return g_strdup_printf("There are no options for %s.\n", t->name);
-	return g_strdup_printf("%s options:\n%s", t->name, props);
+	return g_strdup_printf("%s options:\n%s%s", t->name, props, inner);
 }

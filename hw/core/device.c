@@ -33,11 +33,36 @@ static int check_id(struct machine *m, const char *id, GError **err)
 
 static void device_free(struct device *dev)
 {
+	if (dev->inner)
+		device_free(dev->inner);
+	if (dev->outer)
+		dev->outer->inner = NULL;
 	properties_free(dev, dev->type->props);
 	g_queue_unlink(&dev->machine->devices, &dev->link);
 	g_hash_table_unref(dev->given);
 	g_free(dev->id);
 	g_free(dev);
+}
+
+/* An instance with its defaults, and with the one inside. */
+static struct device *instantiate(struct machine *m, const struct device_type *t, const char *id)
+{
+	struct device *dev;
+
+	assert(t->instance_size >= sizeof(struct device));
+	dev = g_malloc0(t->instance_size);
+	dev->type = t;
+	dev->machine = m;
+	dev->id = g_strdup(id);
+	dev->given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	dev->link.data = dev;
+	g_queue_push_tail_link(&m->devices, &dev->link);
+	properties_init(dev, t->props);
+	if (t->inner) {
+		dev->inner = instantiate(m, t->inner, NULL);
+		dev->inner->outer = dev;
+	}
+	return dev;
 }
 
 struct device *device_create(struct machine *m, const char *type_name, const char *id, GError **err)
@@ -53,39 +78,57 @@ struct device *device_create(struct machine *m, const char *type_name, const cha
 	if (id && check_id(m, id, err))
 		return NULL;
 
-	assert(t->instance_size >= sizeof(struct device));
-	dev = g_malloc0(t->instance_size);
-	dev->type = t;
-	dev->machine = m;
-	dev->id = g_strdup(id);
-	dev->given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	dev->link.data = dev;
-	g_queue_push_tail_link(&m->devices, &dev->link);
-	properties_init(dev, t->props);
-	if (globals_apply(m, dev, err)) {
+	dev = instantiate(m, t, id);
+	if ((dev->inner && globals_apply(m, dev->inner, err)) || globals_apply(m, dev, err)) {
 		device_free(dev);
 		return NULL;
 	}
 	return dev;
 }
 
-static const struct property *find_prop(struct device *dev, const char *name, GError **err)
+const char *device_user_id(const struct device *dev)
 {
-	const struct property *p = property_find(dev->type->props, name);
+	return dev->outer ? dev->outer->id : dev->id;
+}
+
+const struct property *device_type_prop(const struct device_type *t, const char *name)
+{
+	const struct property *p = property_find(t->props, name);
+
+	return !p && t->inner ? property_find(t->inner->props, name) : p;
+}
+
+char *device_type_prop_names(const struct device_type *t)
+{
+	g_autofree char *own = properties_names(t->props);
+	g_autofree char *inner = t->inner ? properties_names(t->inner->props) : NULL;
+
+	return inner ? g_strdup_printf("%s, %s", own, inner) : g_steal_pointer(&own);
+}
+
+/* @dev: in: the device; out: the one that has the property, itself or the one inside. */
+static const struct property *find_prop(struct device **dev, const char *name, GError **err)
+{
+	const struct device_type *t = (*dev)->type;
+	const struct property *p = property_find(t->props, name);
 	g_autofree char *names = NULL;
 
 	if (p)
 		return p;
-	names = properties_names(dev->type->props);
-	error_set(err, "Property '%s.%s' not found, %s has: %s", dev->type->name, name,
-		  dev->type->name, names);
+	p = device_type_prop(t, name);
+	if (p) {
+		*dev = (*dev)->inner;
+		return p;
+	}
+	names = device_type_prop_names(t);
+	error_set(err, "Property '%s.%s' not found, %s has: %s", t->name, name, t->name, names);
 	return NULL;
 }
 
 int device_set_json(struct device *dev, const char *prop, JsonNode *value, GError **err)
 {
 	const struct prop_owner owner = { dev->type->name, dev->machine->host };
-	const struct property *p = find_prop(dev, prop, err);
+	const struct property *p = find_prop(&dev, prop, err);
 	int ret;
 
 	assert(!dev->realized);
@@ -114,12 +157,13 @@ int device_set_u64(struct device *dev, const char *prop, u64 value, GError **err
 
 bool device_given(const struct device *dev, const char *prop)
 {
-	return g_hash_table_contains(dev->given, prop);
+	return g_hash_table_contains(dev->given, prop) ||
+	       (dev->inner && g_hash_table_contains(dev->inner->given, prop));
 }
 
 JsonNode *device_get(struct device *dev, const char *prop, GError **err)
 {
-	const struct property *p = find_prop(dev, prop, err);
+	const struct property *p = find_prop(&dev, prop, err);
 	JsonNode *node;
 	const char *id;
 
@@ -178,7 +222,9 @@ static void register_state(struct device *dev)
 	g_autofree char *path = NULL;
 	g_autofree char *idstr = NULL;
 
-	if (provider && provider->type->bus_path)
+	if (t->state_path)
+		path = t->state_path(dev);
+	else if (provider && provider->type->bus_path)
 		path = provider->type->bus_path(provider);
 	idstr = path ? g_strdup_printf("%s/%s", path, name) : g_strdup(name);
 	state_register(dev->machine->registry, idstr, -1, t->state, dev);

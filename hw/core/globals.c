@@ -25,8 +25,8 @@ int machine_add_global(struct machine *m, const char *driver, const char *prop, 
 	const struct device_type *t = device_type_find(m->target, driver);
 	struct machine_global *g;
 
-	if (t && !property_find(t->props, prop)) {
-		g_autofree char *names = properties_names(t->props);
+	if (t && !device_type_prop(t, prop)) {
+		g_autofree char *names = device_type_prop_names(t);
 
 		error_set(err, "-global %s.%s=%s: Property '%s.%s' not found, %s has: %s", driver,
 			  prop, value, driver, prop, driver, names);

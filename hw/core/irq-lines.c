@@ -1,7 +1,9 @@
 /* hw/core/irq-lines.c - devices' outputs wired to the machine's interrupt controller. */
 #include "hw/core/core.h"
 
+#include "accel/vm.h"
 #include "hw/machine.h"
+#include "memory/address-space.h"
 
 /* One source of a line; its index is the number that the irq passes to set(). */
 struct irq_source {
@@ -58,6 +60,14 @@ void machine_connect_irq(struct machine *m, struct irq *irq, unsigned line)
 	irq->opaque = m;
 	irq->n = i;
 	irq->level = 0;
+}
+
+void machine_send_msi(struct machine *m, u16 requester, u64 addr, u32 data)
+{
+	if (m->type->send_msi)
+		m->type->send_msi(m, requester, addr, data);
+	else
+		address_space_st(m->vm->memory, addr, data, 4);
 }
 
 void machine_disconnect_irq(struct machine *m, struct irq *irq)

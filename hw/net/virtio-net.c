@@ -408,8 +408,8 @@ static int net_realize(struct device *dev, GError **err)
 	struct virtio_net *net = container_of(dev, struct virtio_net, vdev.dev);
 	struct virtio_device *vdev = &net->vdev;
 	const struct net_nic_names names = {
-		.id = dev->id,
-		.model = dev->type->name,
+		.id = device_user_id(dev),
+		.model = (dev->outer ?: dev)->type->name,
 		.netdev = net->opt_netdev ? net->opt_netdev->name : NULL,
 	};
 	int ret = check_options(net, err);

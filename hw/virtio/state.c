@@ -158,7 +158,7 @@ static int extra_save(struct state_writer *w, void *field, size_t size, GError *
 {
 	struct virtio_device *vdev = field;
 
-	return state_save_nested(w, vdev->bus->ops->extra_state, vdev->bus, err);
+	return state_save_nested(w, vdev->bus->ops->extra_state, vdev->bus->dev, err);
 }
 
 static int extra_load(struct state_reader *r, void *field, size_t size, int version, GError **err)
@@ -169,7 +169,7 @@ static int extra_load(struct state_reader *r, void *field, size_t size, int vers
 		error_set(err, "%s: the transport has no extra state", vdev->dev.type->name);
 		return -EINVAL;
 	}
-	return state_load_nested(r, vdev->bus->ops->extra_state, vdev->bus, version, err);
+	return state_load_nested(r, vdev->bus->ops->extra_state, vdev->bus->dev, version, err);
 }
 
 static const struct state_codec extra_codec = { "virtio_extra", extra_save, extra_load };
@@ -179,7 +179,7 @@ static bool needs_extra(void *obj)
 	const struct virtio_device *vdev = obj;
 	const struct state_desc *extra = vdev->bus->ops->extra_state;
 
-	return extra && (!extra->needed || extra->needed(vdev->bus));
+	return extra && (!extra->needed || extra->needed(vdev->bus->dev));
 }
 
 static const struct state_field extra_fields[] = { { .name = "extra_state",
@@ -258,6 +258,8 @@ static void queues_save(struct state_writer *w, const struct virtio_device *vdev
 			state_put_be32(w, vq->align);
 		state_put_be64(w, vq->desc_gpa);
 		state_put_be16(w, vq->last_avail);
+		if (vdev->bus->ops->save_queue)
+			vdev->bus->ops->save_queue(&vdev->vqs[i], w);
 	}
 }
 
@@ -287,6 +289,8 @@ static int queues_load(struct state_reader *r, struct virtio_device *vdev, GErro
 		vq->desc_gpa = state_get_be64(r);
 		vq->last_avail = state_get_be16(r);
 		vq->ready = vq->desc_gpa;
+		if (vdev->bus->ops->load_queue)
+			vdev->bus->ops->load_queue(vq, r);
 	}
 	return 0;
 }
@@ -347,7 +351,9 @@ static int core_load(struct state_reader *r, void *field, size_t size, int versi
 	int ret;
 
 	virtio_device_reset(&vdev->dev);
-	vdev->bus->ops->load_config(vdev->bus, r);
+	ret = vdev->bus->ops->load_config(vdev->bus, r, err);
+	if (ret)
+		return ret;
 	vdev->status = state_get_u8(r);
 	vdev->isr = state_get_u8(r);
 	vdev->queue_sel = state_get_be16(r);

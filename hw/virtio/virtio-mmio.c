@@ -29,6 +29,7 @@ struct mmio_queue {
 };
 
 struct virtio_mmio {
+	struct device dev;
 	struct virtio_bus bus;
 	struct mapping window;
 	struct irq irq;
@@ -174,13 +175,6 @@ static void write_queue_ready(struct virtio_mmio *mmio, struct virtqueue *vq, u3
 	vq->ready = true;
 }
 
-/* The rings of a legacy queue follow each other, the used ring aligned (2.7.2). */
-static void legacy_layout(struct virtqueue *vq)
-{
-	vq->avail_gpa = vq->desc_gpa + 16ull * vq->num;
-	vq->used_gpa = ROUND_UP(vq->avail_gpa + 6 + 2ull * vq->num, (u64)vq->align);
-}
-
 static void write_queue_pfn(struct virtio_mmio *mmio, struct virtqueue *vq, u32 value)
 {
 	u32 align = vq->align;
@@ -197,7 +191,7 @@ static void write_queue_pfn(struct virtio_mmio *mmio, struct virtqueue *vq, u32 
 	vq->num = num;
 	vq->align = align;
 	vq->desc_gpa = (u64)value << mmio->guest_page_shift;
-	legacy_layout(vq);
+	virtqueue_legacy_layout(vq);
 	vq->ready = true;
 }
 
@@ -355,7 +349,7 @@ static void notifier_off(struct virtio_mmio *mmio, struct accel *accel, struct v
 static void set_notifiers(struct virtio_bus *bus, bool on)
 {
 	struct virtio_mmio *mmio = mmio_of(bus);
-	struct accel *accel = bus->dev.machine->vm->accel;
+	struct accel *accel = bus->dev->machine->vm->accel;
 
 	if (!mmio->opt_ioeventfd || !accel || !accel->ops->ioeventfd_add)
 		return;
@@ -391,13 +385,14 @@ static void save_config(struct virtio_bus *bus, struct state_writer *w)
 	state_put_be32(w, mmio->guest_page_shift);
 }
 
-static void load_config(struct virtio_bus *bus, struct state_reader *r)
+static int load_config(struct virtio_bus *bus, struct state_reader *r, GError **err)
 {
 	struct virtio_mmio *mmio = mmio_of(bus);
 
 	mmio->host_features_sel = state_get_be32(r);
 	mmio->guest_features_sel = state_get_be32(r);
 	mmio->guest_page_shift = state_get_be32(r);
+	return 0;
 }
 
 static int load_done(struct virtio_bus *bus, GError **err)
@@ -413,7 +408,7 @@ static int load_done(struct virtio_bus *bus, GError **err)
 		const struct mmio_queue *q = &mmio->queues[i];
 
 		if (bus->legacy) {
-			legacy_layout(vq);
+			virtqueue_legacy_layout(vq);
 			continue;
 		}
 		vq->ready = q->enabled;
@@ -447,7 +442,7 @@ static const struct state_field modern_fields[] = {
 
 static bool is_modern(void *obj)
 {
-	return !((struct virtio_bus *)obj)->legacy;
+	return !((struct virtio_mmio *)obj)->bus.legacy;
 }
 
 static const struct state_desc modern_state = {
@@ -485,9 +480,11 @@ static const struct virtio_transport_ops transport_ops = {
 
 static int mmio_realize(struct device *dev, GError **err)
 {
-	struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, bus.dev);
+	struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, dev);
 
 	mmio->bus.ops = &transport_ops;
+	mmio->bus.dev = dev;
+	dev->bus->owner_data = &mmio->bus;
 	mmio->window = (struct mapping){
 		.name = "virtio-mmio",
 		.base = mmio->base,
@@ -502,7 +499,7 @@ static int mmio_realize(struct device *dev, GError **err)
 
 static void mmio_unrealize(struct device *dev)
 {
-	struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, bus.dev);
+	struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, dev);
 
 	address_space_unmap(dev->machine->vm->memory, &mmio->window);
 	machine_disconnect_irq(dev->machine, &mmio->irq);
@@ -510,12 +507,12 @@ static void mmio_unrealize(struct device *dev)
 
 static void mmio_reset(struct device *dev)
 {
-	mmio_bus_reset(container_of(dev, struct virtio_bus, dev));
+	mmio_bus_reset(&container_of(dev, struct virtio_mmio, dev)->bus);
 }
 
 static char *mmio_bus_path(const struct device *dev)
 {
-	const struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, bus.dev);
+	const struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, dev);
 
 	return g_strdup_printf("virtio-mmio@%016" PRIx64, mmio->base);
 }
@@ -523,7 +520,7 @@ static char *mmio_bus_path(const struct device *dev)
 struct device *virtio_mmio_create(struct machine *m, u64 base, unsigned line, GError **err)
 {
 	struct device *dev = device_create(m, virtio_mmio_type.name, NULL, err);
-	struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, bus.dev);
+	struct virtio_mmio *mmio = container_of(dev, struct virtio_mmio, dev);
 
 	if (!dev)
 		return NULL;

@@ -95,7 +95,7 @@ int virtio_device_init(struct virtio_device *vdev, const struct virtio_class *cl
 	if (ret < 0)
 		return ret;
 	vdev->cls = cls;
-	vdev->bus = container_of(vdev->dev.parent, struct virtio_bus, dev);
+	vdev->bus = vdev->dev.on_bus->owner_data;
 	vdev->nqueues = 0;
 	vdev->vqs = g_new0(struct virtqueue, nqueues);
 	vdev->config = g_malloc0(cls->config_size);
@@ -223,7 +223,7 @@ void virtio_error(struct virtio_device *vdev, const char *fmt, ...)
 	va_start(args, fmt);
 	text = g_strdup_vprintf(fmt, args);
 	va_end(args);
-	log_guest("%s: %s", vdev->dev.id ? vdev->dev.id : vdev->dev.type->name, text);
+	log_guest("%s: %s", device_user_id(&vdev->dev) ?: vdev->dev.type->name, text);
 	g_free(text);
 	vdev->broken = true;
 	if (virtio_has_feature(vdev, VIRTIO_F_VERSION_1)) {

@@ -486,3 +486,9 @@ void virtq_elem_mark_written(const struct virtqueue_elem *elem, u64 offset, u64 
 		memory_mark_dirty(place->block, place->offset + s.at, s.size);
 	}
 }
+
+void virtqueue_legacy_layout(struct virtqueue *vq)
+{
+	vq->avail_gpa = vq->desc_gpa + 16ull * vq->num;
+	vq->used_gpa = ROUND_UP(vq->avail_gpa + 6 + 2ull * vq->num, (u64)vq->align);
+}

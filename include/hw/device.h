@@ -45,11 +45,18 @@ struct device_type {
 	const char *provides_bus; /* type of bus it offers, NULL */
 	const char *bus_name;     /* its bus is named "BUS_NAME.N" whatever the id; NULL: "ID.0", or
 				     "PROVIDES_BUS.N" for a device without id */
+	bool bus_named_by_id;     /* for a device with id, its bus is named just "ID" */
 	unsigned bus_slots;       /* how many devices fit on it; 0: any number */
 	bool bus_hotplug;         /* devices on it may come and go while the machine runs */
 	/* bus_path() - where the bus of this provider is, for the section names of devices on it:
 	 * "PATH/NAME". NULL: they have just their name. Free with g_free(). */
 	char *(*bus_path)(const struct device *provider);
+	/* state_path() - likewise for the section of the device itself; NULL: bus_path() of its
+	 * provider counts. */
+	char *(*state_path)(const struct device *dev);
+	/* Another type, of which every device of this type has one inside: made with it, and to be
+	 * realized by it on its bus. Properties and values of both are those of the outer one. */
+	const struct device_type *inner;
 	size_t instance_size;              /* of the struct that begins with struct device */
 	const struct property *props;      /* PROP_END-terminated; NULL: none */
 	const struct device_value *values; /* ended by name NULL; NULL: none */
@@ -72,7 +79,8 @@ struct bus {
 	unsigned used;           /* devices on it */
 	unsigned rank; /* bus_find_free() takes lower ranks first; the machine may set it */
 	bool hotplug;
-	GList link; /* in machine->buses, in order of creation */
+	void *owner_data; /* of the code that provides it */
+	GList link;       /* in machine->buses, in order of creation */
 };
 
 struct device {
@@ -80,6 +88,8 @@ struct device {
 	char *id; /* user's id; NULL */
 	struct machine *machine;
 	struct device *parent; /* whose bus it sits on; NULL: the machine's own */
+	struct device *inner;  /* of type->inner; NULL */
+	struct device *outer;  /* whose inner one it is; NULL */
 	bool realized;
 	bool user_created;  /* by -device or device_add */
 	GList link;         /* in machine->devices, in order of creation */
@@ -125,6 +135,9 @@ int device_set_u64(struct device *dev, const char *prop, u64 value, GError **err
 
 /* device_given() - whether a property was set by the user, a -global or the machine. */
 bool device_given(const struct device *dev, const char *prop);
+
+/* device_user_id() - id that the user knows it by: its own, or of the one it is inside of; NULL. */
+const char *device_user_id(const struct device *dev);
 
 /* device_get() - value of a property (of a link: the id); free with json_node_unref().
  * Return: NULL with @err if the device has no such property. */

@@ -110,6 +110,9 @@ struct machine_type {
 	bool (*powerdown)(struct machine *m);
 	/* irq_set() - a line of the machine's interrupt controller changed. NULL: it has none. */
 	void (*irq_set)(struct machine *m, unsigned line, bool level);
+	/* send_msi() - a message-signalled interrupt; see machine_send_msi(). NULL: messages are
+	 * just writes to memory. */
+	void (*send_msi)(struct machine *m, u16 requester, u64 addr, u32 data);
 	/* finish() - undo init(). NULL: nothing beyond what the framework frees. */
 	void (*finish)(struct machine *m);
 };
@@ -234,6 +237,15 @@ struct ramblock *machine_alloc_ram(struct machine *m, GError **err);
  */
 void machine_connect_irq(struct machine *m, struct irq *irq, unsigned line);
 void machine_disconnect_irq(struct machine *m, struct irq *irq);
+
+/*
+ * machine_send_msi() - a device writes a message.
+ * @requester: what the interrupt controller tells devices apart by: PCI bus << 8 | devfn.
+ * @addr, @data: as the guest set them up; 32 bits are written.
+ *
+ * Context: machine lock held.
+ */
+void machine_send_msi(struct machine *m, u16 requester, u64 addr, u32 data);
 
 /*
  * machine_add_blob() - bytes that every reset writes into guest memory.

@@ -4,6 +4,7 @@
 #include "accel/vcpu.h"
 #include "hw/device.h"
 #include "hw/machine.h"
+#include "hw/pci/host.h"
 #include "memory/address-space.h"
 #include "util/error.h"
 
@@ -22,6 +23,14 @@ qmp_x_query_mtree(struct machine *m, const struct qapi_x_query_mtree_args *args,
 	g_autofree char *io = m->vm->io ? address_space_describe(m->vm->io) : g_strdup("");
 
 	return text_result(g_strconcat(memory, io, NULL));
+}
+
+struct qapi_human_readable_text *qmp_x_query_pci(struct machine *m, GError **err)
+{
+	if (pci_host_find(m))
+		return text_result(pci_describe(m));
+	error_set(err, "machine %s has no PCI bus", m->type->name);
+	return NULL;
 }
 
 struct qapi_human_readable_text *qmp_x_query_qtree(struct machine *m, GError **err)

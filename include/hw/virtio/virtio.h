@@ -2,8 +2,8 @@
  * hw/virtio/virtio.h - what all virtio devices share: status, features, configuration, state.
  *
  * A device embeds struct virtio_device first and sits on a bus of type "virtio-bus", whose provider
- * is a transport that begins with struct virtio_bus. Source: Virtio 1.2, 2 and 3. All functions:
- * machine lock held.
+ * is a transport that has a struct virtio_bus and set bus->owner_data to it. Source: Virtio 1.2, 2
+ * and 3. All functions: machine lock held.
  */
 #ifndef HW_VIRTIO_VIRTIO_H
 #define HW_VIRTIO_VIRTIO_H
@@ -51,19 +51,22 @@ struct virtio_transport_ops {
 	void (*reset)(struct virtio_bus *bus); /* the driver reset the device */
 	/* The transport's place in the core state, before and within each queue. */
 	void (*save_config)(struct virtio_bus *bus, struct state_writer *w);
-	void (*load_config)(struct virtio_bus *bus, struct state_reader *r);
-	bool saves_align;                     /* each queue carries its alignment */
-	const struct state_desc *extra_state; /* of the bus; its needed() is asked */
+	int (*load_config)(struct virtio_bus *bus, struct state_reader *r, GError **err);
+	bool saves_align; /* each queue carries its alignment */
+	void (*save_queue)(struct virtqueue *vq, struct state_writer *w); /* NULL: nothing */
+	void (*load_queue)(struct virtqueue *vq, struct state_reader *r);
+	const struct state_desc *extra_state; /* of the transport; its needed() is asked */
 	/* load_done() - set vq->ready and the addresses from what was loaded. */
 	int (*load_done)(struct virtio_bus *bus, GError **err);
 };
 
-/* A transport begins with this. */
+/* A transport has one of these. */
 struct virtio_bus {
-	struct device dev;
-	const struct virtio_transport_ops *ops; /* set by the transport's realize() */
+	struct device *dev;                     /* the transport; set by its realize(), likewise */
+	const struct virtio_transport_ops *ops; /* this */
 	struct virtio_device *vdev;             /* NULL: nothing plugged in */
-	bool legacy;                            /* speaks the interface before Virtio 1.0 */
+	bool legacy; /* speaks the interface before Virtio 1.0; a transport that has both follows
+			the driver */
 };
 
 struct virtio_device {

@@ -125,6 +125,10 @@ bool virtqueue_wants_interrupt(struct virtqueue *vq);
 /* virtqueue_reset() - as after power-on. Chains in flight must have been detached. */
 void virtqueue_reset(struct virtqueue *vq);
 
+/* virtqueue_legacy_layout() - the rings of a legacy queue follow each other, the used ring aligned
+ * (2.7.2): set their addresses from desc_gpa, num and align. */
+void virtqueue_legacy_layout(struct virtqueue *vq);
+
 /*
  * virtqueue_load_done() - the addresses and last_avail were loaded: take up the used index.
  *

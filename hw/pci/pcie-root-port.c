@@ -1,0 +1,318 @@
+/*
+ * hw/pci/pcie-root-port.c - PCI Express root port with a slot for one device.
+ *
+ * Source: PCI Express Base 5.0, 7.5.3 (capability), 7.8.4 (AER), 7.7.8 (ACS); PCI-to-PCI Bridge
+ * Architecture 1.2, 3.2. Identity and order of the capabilities are those of QEMU's port of that
+ * name: they travel in a migration.
+ */
+#include "hw/pci/pci-priv.h"
+
+#include "hw/machine.h"
+#include "hw/pci/devices.h"
+#include "util/error.h"
+
+#define AER_AT       0x100
+#define AER_NEXT     0x148
+#define ACS_AT       0x148
+#define AER_LOG_MAX  8
+#define SLOT_MAX     0x1fff
+#define LINK_16GT    4
+#define LINK_WIDTH   32
+#define ACS_FEATURES 0x5f
+#define SLOTCTL_WRITABLE                                                                           \
+	(PCI_EXP_SLTCTL_ABPE | PCI_EXP_SLTCTL_PDCE | PCI_EXP_SLTCTL_CCIE | PCI_EXP_SLTCTL_HPIE |   \
+	 PCI_EXP_SLTCTL_AIC | PCI_EXP_SLTCTL_PIC | PCI_EXP_SLTCTL_PCC | PCI_EXP_SLTCTL_DLLSCE)
+#define INDICATORS_OFF (PCI_EXP_SLTCTL_ATTN_IND_OFF | PCI_EXP_SLTCTL_PWR_IND_OFF)
+
+struct root_port {
+	struct pci_device pci;
+	struct pci_bus bus; /* behind it */
+	u16 aer_log_num;    /* migrates; no errors are logged */
+	u16 aer_log_max;    /* migrates */
+
+	/* Properties. */
+	u8 opt_port, opt_chassis;
+	u16 opt_slot;
+	bool opt_hotplug;
+};
+
+static struct root_port *port_of(struct pci_device *d)
+{
+	return container_of(d, struct root_port, pci);
+}
+
+/* ---- what the device tells ---- */
+
+static void add_bridge_header(struct pci_device *d)
+{
+	u8 *w = d->wmask;
+
+	memset(w + PCI_PRIMARY_BUS, 0xff, 3);
+	w[PCI_IO_BASE] = w[PCI_IO_LIMIT] = 0xf0;
+	pci_set32(w + PCI_MEMORY_BASE, 0xfff0fff0);
+	pci_set32(w + PCI_PREF_MEMORY_BASE, 0xfff0fff0);
+	memset(w + PCI_PREF_BASE_UPPER32, 0xff, 8);
+	pci_set32(d->config + PCI_PREF_MEMORY_BASE,
+		  PCI_PREF_RANGE_TYPE_64 | PCI_PREF_RANGE_TYPE_64 << 16);
+	pci_set16(w + PCI_BRIDGE_CONTROL,
+		  PCI_BRIDGE_CTL_PARITY | PCI_BRIDGE_CTL_SERR | PCI_BRIDGE_CTL_BUS_RESET);
+	pci_set16(d->w1cmask + PCI_SEC_STATUS, 0xf900);
+}
+
+static void add_subsystem_id(struct pci_device *d)
+{
+	u16 at = pci_add_capability(d, PCI_CAP_ID_SSVID, 8);
+
+	pci_set16(d->config + at + 4, 0x1b36);
+}
+
+static bool is_occupied(const struct root_port *p)
+{
+	for (unsigned i = 0; i < 8; i++)
+		if (p->bus.at[i])
+			return true;
+	return false;
+}
+
+static void add_slot(struct root_port *p)
+{
+	struct pci_device *d = &p->pci;
+	u8 *c = d->config + d->exp_cap, *w = d->wmask + d->exp_cap;
+
+	pci_set16(c + PCI_EXP_FLAGS, pci_get16(c + PCI_EXP_FLAGS) | PCI_EXP_FLAGS_SLOT);
+	pci_set32(c + PCI_EXP_LNKCAP, (u32)p->opt_port << 24 | PCI_EXP_LNKCAP_DLLLARC |
+					      PCI_EXP_LNKCAP_LBNC | 1 << 10 | LINK_WIDTH << 4 |
+					      LINK_16GT);
+	pci_set32(c + PCI_EXP_LNKCAP2, 0x1e); /* 2.5 to 16 GT/s */
+	pci_set16(c + PCI_EXP_LNKCTL2, LINK_16GT);
+	pci_set32(c + PCI_EXP_SLTCAP,
+		  (u32)p->opt_slot << 19 | PCI_EXP_SLTCAP_ABP | PCI_EXP_SLTCAP_PCP |
+			  PCI_EXP_SLTCAP_AIP | PCI_EXP_SLTCAP_PIP | PCI_EXP_SLTCAP_EIP |
+			  (p->opt_hotplug ? PCI_EXP_SLTCAP_HPS | PCI_EXP_SLTCAP_HPC : 0));
+	pci_set16(w + PCI_EXP_SLTCTL, SLOTCTL_WRITABLE);
+	pci_set16(d->w1cmask + d->exp_cap + PCI_EXP_SLTSTA,
+		  PCI_EXP_SLTSTA_ABP | PCI_EXP_SLTSTA_PDC | PCI_EXP_SLTSTA_CC |
+			  PCI_EXP_SLTSTA_DLLSC);
+	pci_set16(w + PCI_EXP_RTCTL, PCI_EXP_RTCTL_SECEE | PCI_EXP_RTCTL_SENFEE |
+					     PCI_EXP_RTCTL_SEFEE | PCI_EXP_RTCTL_PMEIE);
+	pci_set32(c + PCI_EXP_DEVCAP2, 0x300020); /* prefixes; forwards to other ports */
+	pci_set16(w + PCI_EXP_DEVCTL2, 0x8020);
+}
+
+/* Whether something sits in the slot, and so whether the link is up. */
+static void update_presence(struct root_port *p)
+{
+	u8 *c = p->pci.config + p->pci.exp_cap;
+	bool there = is_occupied(p);
+	u16 link = PCI_EXP_LNKSTA_CLS_2_5GB | PCI_EXP_LNKSTA_NLW_X1;
+	u16 status = pci_get16(c + PCI_EXP_SLTSTA) & ~PCI_EXP_SLTSTA_PDS;
+
+	pci_set16(c + PCI_EXP_SLTSTA, there ? status | PCI_EXP_SLTSTA_PDS : status);
+	pci_set16(c + PCI_EXP_LNKSTA, there ? link | PCI_EXP_LNKSTA_DLLLA : link);
+}
+
+/* Devices come and go behind the port without telling it. */
+static void port_config_read(struct pci_device *d, u16 off, unsigned len)
+{
+	if (off + len > d->exp_cap + PCI_EXP_LNKSTA && off < d->exp_cap + PCI_EXP_SLTSTA + 2)
+		update_presence(port_of(d));
+}
+
+/* Every command to the slot is done at once. */
+static void port_config_written(struct pci_device *d, u16 off, unsigned len)
+{
+	unsigned at = d->exp_cap + PCI_EXP_SLTCTL;
+	u8 *status = d->config + d->exp_cap + PCI_EXP_SLTSTA;
+
+	if (off < at + 2 && off + len > at)
+		pci_set16(status, pci_get16(status) | PCI_EXP_SLTSTA_CC);
+}
+
+static void add_extended(struct pci_device *d)
+{
+	u8 *c = d->config, *w = d->wmask;
+
+	pci_set32(c + AER_AT, PCI_EXT_CAP_ID_ERR | 2 << 16 | AER_NEXT << 20);
+	pci_set32(c + AER_AT + PCI_ERR_UNCOR_SEVER, 0x00462030);
+	pci_set32(c + AER_AT + PCI_ERR_COR_MASK, 0x0000e000);
+	pci_set32(c + AER_AT + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENC | PCI_ERR_CAP_ECRC_CHKC | 0x200);
+	pci_set32(w + AER_AT + PCI_ERR_UNCOR_MASK, 0x0257f030);
+	pci_set32(w + AER_AT + PCI_ERR_UNCOR_SEVER, 0x0257f030);
+	pci_set32(d->w1cmask + AER_AT + PCI_ERR_UNCOR_STATUS, 0x0257f030);
+	pci_set32(w + AER_AT + PCI_ERR_COR_MASK, 0x0000f1c1);
+	pci_set32(d->w1cmask + AER_AT + PCI_ERR_COR_STATUS, 0x0000f1c1);
+	w[AER_AT + PCI_ERR_ROOT_COMMAND] = 7;
+	pci_set32(c + ACS_AT, PCI_EXT_CAP_ID_ACS | 1 << 16);
+	pci_set16(c + ACS_AT + PCI_ACS_CAP, ACS_FEATURES);
+	pci_set16(w + ACS_AT + PCI_ACS_CTRL, ACS_FEATURES);
+	memset(d->cmask + AER_AT, 0xff, 4);
+	memset(d->cmask + ACS_AT, 0xff, 4);
+}
+
+/* ---- life ---- */
+
+static int check_options(const struct root_port *p, GError **err)
+{
+	if (p->opt_slot <= SLOT_MAX)
+		return 0;
+	error_set(err, "property 'pcie-root-port.slot' does not take value '%u', it wants 0 to %u",
+		  p->opt_slot, SLOT_MAX);
+	return -EINVAL;
+}
+
+/* Guests tell slots apart by these two numbers. */
+static int check_chassis(struct root_port *p, GError **err)
+{
+	for (GList *l = p->pci.dev.machine->devices.head; l; l = l->next) {
+		struct device *dev = l->data;
+		const struct root_port *other = l->data;
+
+		if (dev->type != &pcie_root_port_type || !dev->realized ||
+		    other->opt_chassis != p->opt_chassis || other->opt_slot != p->opt_slot)
+			continue;
+		error_set(err, "Can't add chassis slot, chassis=%u, slot=%u are those of %s",
+			  p->opt_chassis, p->opt_slot, dev->id ?: "another port");
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static void port_reset(struct device *dev)
+{
+	struct pci_device *d = (struct pci_device *)dev;
+	u8 *c = d->config, *e = c + d->exp_cap;
+
+	pci_device_reset(d);
+	/* Base above limit: the windows are closed. */
+	c[PCI_IO_BASE] = 0xf0;
+	pci_set16(c + PCI_MEMORY_BASE, 0xfff0);
+	pci_set16(c + PCI_PREF_MEMORY_BASE, 0xfff0 | PCI_PREF_RANGE_TYPE_64);
+	pci_set16(c + PCI_PREF_MEMORY_LIMIT, PCI_PREF_RANGE_TYPE_64);
+	pci_set16(e + PCI_EXP_SLTCTL,
+		  PCI_EXP_SLTCTL_ATTN_IND_OFF |
+			  (is_occupied(port_of(d))
+				   ? PCI_EXP_SLTCTL_PWR_IND_ON
+				   : PCI_EXP_SLTCTL_PWR_IND_OFF | PCI_EXP_SLTCTL_PCC));
+	pci_set16(e + PCI_EXP_SLTSTA, 0);
+	update_presence(port_of(d));
+}
+
+static int port_realize(struct device *dev, GError **err)
+{
+	static const struct pci_ids ids = { .vendor = 0x1b36,
+					    .device = 0x000c,
+					    .class_code = 0x060400 };
+	struct pci_device *d = (struct pci_device *)dev;
+	struct root_port *p = port_of(d);
+	int ret = check_options(p, err) ?: check_chassis(p, err);
+
+	if (ret)
+		return ret;
+	d->bridge = true;
+	ret = pci_device_init(d, &ids, PCIE_CONFIG_BYTES, err);
+	if (ret)
+		return ret;
+	if (d->bus->bridge) {
+		error_set(err, "pcie-root-port goes on the root bus, '%s' is behind a port",
+			  dev->on_bus->name);
+		pci_device_finish(d);
+		return -EINVAL;
+	}
+	add_bridge_header(d);
+	pci_use_pin(d);
+	add_subsystem_id(d);
+	msix_init(d, 1, 0);
+	pci_add_express(d, PCI_EXP_TYPE_ROOT_PORT);
+	add_extended(d);
+	add_slot(p);
+	p->aer_log_max = AER_LOG_MAX;
+	d->config_read = port_config_read;
+	d->config_written = port_config_written;
+	pci_bus_init(&p->bus, dev->bus, d->bus->host, d);
+	return 0;
+}
+
+static void port_unrealize(struct device *dev)
+{
+	struct pci_device *d = (struct pci_device *)dev;
+
+	pci_bus_finish(&port_of(d)->bus);
+	pci_device_finish(d);
+}
+
+/* ---- migration: QEMU's "pcie-root-port" section, version 1 ---- */
+
+static int log_check(void *obj, int version, GError **err)
+{
+	const struct root_port *p = obj;
+
+	if (!p->aer_log_num && p->aer_log_max == AER_LOG_MAX)
+		return 0;
+	error_set(err, "%u of %u errors are logged at the source; only empty logs of %u are taken",
+		  p->aer_log_num, p->aer_log_max, AER_LOG_MAX);
+	return -EINVAL;
+}
+
+static const struct state_field log_fields[] = { FIELD_U16(struct root_port, aer_log_num),
+						 FIELD_U16(struct root_port, aer_log_max),
+						 FIELD_END };
+static const struct state_desc log_state = {
+	.name = "PCIE_AER_ERROR_LOG",
+	.version = 1,
+	.min_version = 1,
+	.fields = log_fields,
+	.post_load = log_check,
+};
+
+static const struct state_field port_fields[] = {
+	{ .name = "parent_obj.parent_obj.parent_obj",
+	  .type = STATE_STRUCT,
+	  .size = sizeof(struct pci_device),
+	  .desc = &pci_device_state },
+	{ .name = "parent_obj.parent_obj.parent_obj.exp.aer_log",
+	  .type = STATE_STRUCT,
+	  .size = sizeof(struct root_port),
+	  .desc = &log_state },
+	{ .name = "msix",
+	  .type = STATE_CUSTOM,
+	  .size = sizeof(struct pci_device),
+	  .codec = &msix_state_codec },
+	FIELD_END,
+};
+
+static const struct state_desc port_state = {
+	.name = "pcie-root-port",
+	.version = 1,
+	.min_version = 1,
+	.priority = STATE_PRIO_PCI_BUS,
+	.fields = port_fields,
+};
+
+static const struct property port_props[] = {
+	PCI_PROPS(struct root_port),
+	PROP(struct root_port, opt_port, "port", U8, "0", "port number, as lspci shows it"),
+	PROP(struct root_port, opt_chassis, "chassis", U8, "0",
+	     "number of the chassis; with slot, unlike that of any other port"),
+	PROP(struct root_port, opt_slot, "slot", U16, "0", "number of the slot"),
+	PROP(struct root_port, opt_hotplug, "hotplug", BOOL, "on",
+	     "tell the guest that the slot can be plugged"),
+	PROP_END,
+};
+
+const struct device_type pcie_root_port_type = {
+	.name = "pcie-root-port",
+	.desc = "PCI Express Root Port",
+	.category = DEVICE_BRIDGE,
+	.bus = PCI_BUS_TYPE,
+	.provides_bus = PCI_BUS_TYPE,
+	.bus_name = "pci",
+	.bus_named_by_id = true,
+	.instance_size = sizeof(struct root_port),
+	.props = port_props,
+	.user_creatable = true,
+	.realize = port_realize,
+	.unrealize = port_unrealize,
+	.reset = port_reset,
+	.state = &port_state,
+	.state_path = pci_path,
+};
