@@ -7,7 +7,17 @@ static const struct machine_type *const machines[] = { &virt_machine_type, &none
 						       NULL };
 
 static const struct device_type *const *const devices[] = {
-	hw_intc_arm_devices, hw_misc_devices, hw_nvram_devices, hw_virtio_devices, NULL,
+	hw_char_arm_devices,
+	hw_gpio_devices,
+	hw_intc_arm_devices,
+	hw_misc_devices,
+	hw_nvram_devices,
+	hw_pci_devices,
+	hw_rtc_arm_devices,
+	/* In this order a name without suffix means the PCI variant. */
+	hw_virtio_pci_devices,
+	hw_virtio_devices,
+	NULL,
 };
 
 const struct hw_target hw_target_aarch64 = {

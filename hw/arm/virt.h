@@ -94,7 +94,9 @@ struct virt {
 	struct mapping ram;
 	struct device *gic;
 	struct virt_cpu_lines *cpu_lines; /* virt-intc.c: of each vCPU */
+	struct device *its; /* takes message-signalled interrupts; NULL: there is none */
 	struct device *fw_cfg;
+	struct device *power_key;
 	struct device *transports[VIRT_TRANSPORTS];
 	struct arm_cpu_model *model;
 	GBytes *dtb; /* as the guest finds it after each reset */
