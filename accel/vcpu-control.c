@@ -66,7 +66,7 @@ struct vcpu *vcpu_create(struct vm *vm, const struct cpu_ops *ops, void *arch, G
 	g_mutex_lock(&vm->cpu_lock);
 	vm->cpus = g_renew(struct vcpu *, vm->cpus, vm->ncpus + 1);
 	vm->cpus[vm->ncpus++] = cpu;
-	cpu->stop_requested = !vm_running(vm);
+	__atomic_store_n(&cpu->stop_requested, !vm_running(vm), __ATOMIC_SEQ_CST);
 	g_cond_broadcast(&vm->cpu_cond);
 	g_mutex_unlock(&vm->cpu_lock);
 	return cpu;
