@@ -67,8 +67,8 @@ class Boot(Linux):
         shell.run('dd if=/dev/urandom of=/tmp/r bs=64k count=64 2>/dev/null')
         first = shell.run('sha256sum < /tmp/r')
         self.assertEqual(shell.run('base64 /tmp/r | base64 -d | sha256sum'), first)
-        self.assertEqual(shell.run("awk 'BEGIN { printf \"%.6f\\n\", exp(1) * sqrt(2) }'").strip(),
-                         '3.844231')
+        self.assertEqual(shell.run("awk 'BEGIN { printf \"%.6f\\n\", 22 / 7 * 1e3 }'").strip(),
+                         '3142.857143')
         start = float(shell.run('cut -d" " -f1 /proc/uptime'))
         shell.run('sleep 1')
         self.assertGreaterEqual(float(shell.run('cut -d" " -f1 /proc/uptime')), start + 1)

@@ -131,11 +131,11 @@ class Shell:
         """moved: the guest came by a migration and waits for commands already."""
         self.serial = machine.serial
         if not moved:
-            self.serial.wait('guest: ready', timeout)
+            self.serial.wait('guest: ready\r?\n', timeout)
 
     def run(self, line, timeout=60):
         """Returns what the command printed; raises if it failed."""
-        match = self.serial.command(line + '\n', r'(?s)(.*?)guest: status (\d+)', timeout)
+        match = self.serial.command(line + '\n', r'(?s)(.*?)guest: status (\d+)\r?\n', timeout)
         if match.group(2) != '0':
             raise AssertionError('guest: %s: status %s: %s' % (line, match.group(2), match.group(1)))
         return match.group(1).replace('\r', '')
