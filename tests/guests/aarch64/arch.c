@@ -4,7 +4,7 @@
  * Sources: Devicetree Specification 0.4, chapter 5 (flattened format); Arm DDI 0183 (PL011);
  * Arm DEN 0022 (PSCI); addresses as the machine's own device tree gives them.
  */
-#include "../guest.h"
+#include "arm.h"
 #include "layout.h"
 
 #define UART          0x09000000UL
@@ -23,12 +23,12 @@
 #define FDT_PROP       3
 #define FDT_NOP        4
 
-#define PSCI_CPU_ON 0xc4000003UL
-#define CMDLINE_MAX 1024
+#define PSCI_SYSTEM_OFF 0x84000008UL
+#define PSCI_CPU_ON     0xc4000003UL
+#define CMDLINE_MAX     1024
 
 extern char secondary_entry[];
 
-long psci_call(u64 use_smc, u64 function, u64 a, u64 b, u64 c);
 void arch_start(unsigned index, u64 level, const u32 *fdt);
 void __attribute__((noreturn)) trap_report(u64 vector, u64 esr, u64 elr, u64 far);
 
@@ -77,6 +77,17 @@ void arch_stop(void)
 {
 	for (;;)
 		asm volatile("wfi");
+}
+
+u64 arm_start_level(void)
+{
+	return start_level;
+}
+
+void arm_power_off(void)
+{
+	psci_call(start_level == 2, PSCI_SYSTEM_OFF, 0, 0, 0);
+	arch_stop();
 }
 
 const char *arch_cmdline(void)

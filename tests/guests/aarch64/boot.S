@@ -38,7 +38,8 @@ from_any_el:
 	msr hcr_el2, x0
 	mov x0, #3			/* counter and timer are EL1's */
 	msr cnthctl_el2, x0
-	msr cntvoff_el2, xzr
+	ldr x0, =cntvoff_value		/* 0 unless a program says another */
+	msr cntvoff_el2, x0
 	mov x0, #0x3c5			/* EL1h, all interrupts masked */
 	msr spsr_el2, x0
 	adr x0, 1f
@@ -105,10 +106,13 @@ psci_call:
 	ret
 
 	.balign 2048
-vectors:				/* no exception is expected: report it and stop */
+vectors:				/* only IRQs at EL1 are expected: report all others and stop */
 	.set vector, 0
 	.rept 16
 	.balign 128
+	.if vector == 5
+	b irq_entry
+	.endif
 	mov x0, #vector
 	b report
 	.set vector, vector + 1
@@ -118,6 +122,38 @@ report:
 	mrs x2, elr_el1
 	mrs x3, far_el1
 	bl trap_report
+
+	.weak irq_handler
+irq_entry:
+	sub sp, sp, #192
+	stp x0, x1, [sp]
+	stp x2, x3, [sp, #16]
+	ldr x0, =irq_handler
+	cbz x0, 1f
+	stp x4, x5, [sp, #32]
+	stp x6, x7, [sp, #48]
+	stp x8, x9, [sp, #64]
+	stp x10, x11, [sp, #80]
+	stp x12, x13, [sp, #96]
+	stp x14, x15, [sp, #112]
+	stp x16, x17, [sp, #128]
+	stp x18, x30, [sp, #144]
+	blr x0
+	ldp x18, x30, [sp, #144]
+	ldp x16, x17, [sp, #128]
+	ldp x14, x15, [sp, #112]
+	ldp x12, x13, [sp, #96]
+	ldp x10, x11, [sp, #80]
+	ldp x8, x9, [sp, #64]
+	ldp x6, x7, [sp, #48]
+	ldp x4, x5, [sp, #32]
+	ldp x2, x3, [sp, #16]
+	ldp x0, x1, [sp]
+	add sp, sp, #192
+	eret
+1:	mov x0, #5			/* nobody handles it */
+	b report
+	.weak cntvoff_value
 
 	.bss
 	.balign 4096
