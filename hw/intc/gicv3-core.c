@@ -77,7 +77,7 @@ bool gic_can_take(const struct gicv3_cpu *c)
 	return running == GIC_IDLE_PRIO || (c->next.prio & mask) < (running & mask);
 }
 
-static void drive(struct gicv3_cpu *c, bool *line, enum arm_irq_line which, bool level)
+void gic_drive(struct gicv3_cpu *c, bool *line, enum arm_irq_line which, bool level)
 {
 	if (*line == level)
 		return;
@@ -92,8 +92,8 @@ void gic_update(struct gicv3_cpu *c)
 
 	c->next = find_next(c);
 	take = gic_can_take(c);
-	drive(c, &c->irq_line, ARM_LINE_IRQ, take && c->next.group == GIC_G1);
-	drive(c, &c->fiq_line, ARM_LINE_FIQ, take && c->next.group == GIC_G0);
+	gic_drive(c, &c->irq_line, ARM_LINE_IRQ, take && c->next.group == GIC_G1);
+	gic_drive(c, &c->fiq_line, ARM_LINE_FIQ, take && c->next.group == GIC_G0);
 }
 
 void gic_update_all(struct gicv3 *g)

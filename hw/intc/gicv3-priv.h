@@ -10,9 +10,11 @@
 #include "hw/intc/arm-gicv3.h"
 #include "memory/address-space.h"
 #include "migration/state.h"
+#include "target/arm/irq.h"
 
 #define GIC_MAX_IRQ   1020 /* INTIDs below are SGIs, PPIs and SPIs */
 #define GIC_SPURIOUS  1023
+#define GIC_LIST_REGS 16
 #define GIC_FIRST_LPI 8192
 #define GIC_ID_BITS   16 /* of INTIDs, LPIs included */
 #define GIC_NO_CPU    0xffff
@@ -71,6 +73,10 @@ struct gicv3_cpu {
 	u64 icc_ctlr_el1[2], icc_pmr_el1;
 	u64 icc_bpr[GIC_GROUPS], icc_apr[GIC_GROUPS][4], icc_igrpen[GIC_GROUPS];
 	u64 icc_ctlr_el3; /* wire only */
+
+	/* List registers and virtual CPU interface; see gicv3-virt.c. */
+	u64 ich_apr[GIC_GROUPS][4], ich_hcr_el2, ich_lr_el2[GIC_LIST_REGS], ich_vmcr_el2;
+	bool virq_line, vfiq_line;
 
 	/* LPIs; see gicv3-lpi.c. */
 	u64 *lpi_pending; /* a bit for each INTID, as in the table in memory; NULL: no LPIs */
@@ -182,6 +188,28 @@ struct gic_ram {
 };
 bool gic_guest_ram(const struct gicv3 *g, u64 gpa, u64 len, bool write, struct gic_ram *ram);
 void gic_guest_wrote(const struct gic_ram *ram, u64 len);
+
+/* gic_drive() - set an interrupt line of the CPU; @line: its level as last driven. */
+void gic_drive(struct gicv3_cpu *c, bool *line, enum arm_irq_line which, bool level);
+
+/*
+ * gicv3-virt.c: what a guest's accesses to the CPU interface do, below EL2. The functions are those
+ * of the physical interface, on list registers and ICH_VMCR_EL2.
+ */
+enum gic_virtual_reg { GIC_V_PMR, GIC_V_BPR, GIC_V_IGRPEN, GIC_V_CTLR, GIC_V_APR, GIC_V_RPR };
+unsigned gic_virtual_acknowledge(struct gicv3_cpu *c, enum gic_group group);
+unsigned gic_virtual_pending(const struct gicv3_cpu *c, enum gic_group group);
+void gic_virtual_end(struct gicv3_cpu *c, enum gic_group group, u32 intid);
+void gic_virtual_deactivate(struct gicv3_cpu *c, u32 intid);
+u64 gic_virtual_read(const struct gicv3_cpu *c, enum gic_virtual_reg reg, enum gic_group group);
+void gic_virtual_write(struct gicv3_cpu *c, enum gic_virtual_reg reg, enum gic_group group,
+		       u64 val);
+
+/* gic_update_virtual() - drive the virtual lines and the maintenance interrupt, then gic_update().
+ * gic_reset_virtual() - power-on state; gic_add_ich_registers() - EL2's registers. */
+void gic_update_virtual(struct gicv3_cpu *c);
+void gic_reset_virtual(struct gicv3_cpu *c);
+void gic_add_ich_registers(struct gicv3_cpu *c);
 
 /* gic_reset_interface() - power-on state of the CPU interface. */
 void gic_reset_interface(struct gicv3_cpu *c);

@@ -86,7 +86,8 @@ static int post_load(void *obj, int version, GError **err)
 	for (unsigned i = 0; i < g->num_cpu; i++)
 		gic_lpi_enable(&g->cpu[i], false);
 	gic_route_all(g);
-	gic_update_all(g);
+	for (unsigned i = 0; i < g->num_cpu; i++)
+		gic_update_virtual(&g->cpu[i]);
 	g_mutex_unlock(&g->lock);
 	return 0;
 }
@@ -115,7 +116,35 @@ static const struct state_desc cpu_nmi_desc = {
 	.needed = never,
 };
 
-static const struct state_desc *const cpu_subsections[] = { &sre_desc, &cpu_nmi_desc, NULL };
+static bool has_el2(void *obj)
+{
+	const struct gicv3_cpu *c = obj;
+
+	return c->cpu && c->cpu->has_el2;
+}
+
+/* ich_apr is one row of twelve on the wire. */
+static const struct state_field virt_fields[] = {
+	{ .name = "ich_apr",
+	  .type = STATE_U64,
+	  .offset = offsetof(struct gicv3_cpu, ich_apr),
+	  .size = sizeof(u64),
+	  .count = GIC_GROUPS * 4 },
+	FIELD_U64(struct gicv3_cpu, ich_hcr_el2),
+	FIELD_ARRAY(struct gicv3_cpu, ich_lr_el2, U64),
+	FIELD_U64(struct gicv3_cpu, ich_vmcr_el2),
+	FIELD_END,
+};
+static const struct state_desc virt_desc = {
+	.name = "arm_gicv3_cpu/virt",
+	.version = 1,
+	.min_version = 1,
+	.fields = virt_fields,
+	.needed = has_el2,
+};
+
+static const struct state_desc *const cpu_subsections[] = { &virt_desc, &sre_desc, &cpu_nmi_desc,
+							    NULL };
 
 /* icc_apr is one row of twelve on the wire. */
 #define APR_FIELD                                                                                  \

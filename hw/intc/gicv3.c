@@ -51,6 +51,7 @@ static void gicv3_reset(struct device *dev)
 	for (unsigned i = 0; i < g->num_cpu; i++) {
 		reset_redistributor(&g->cpu[i]);
 		gic_reset_interface(&g->cpu[i]);
+		gic_update_virtual(&g->cpu[i]);
 	}
 	gic_route_all(g);
 	gic_update_all(g);
