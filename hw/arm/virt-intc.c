@@ -64,6 +64,7 @@ static int create_gicv3(struct virt *v, GError **err)
 		.dist_base = v->map[VIRT_GIC_DIST].base,
 		.redist = { { first->base, MIN(cpus, room) },
 			    { second->base, cpus - MIN(cpus, room) } },
+		.lpis = v->want_its,
 		.spis = VIRT_SPIS,
 	};
 
@@ -73,7 +74,12 @@ static int create_gicv3(struct virt *v, GError **err)
 		return -EINVAL;
 	}
 	v->gic = arm_gicv3_create(&v->m, &config, err);
-	return v->gic ? 0 : -EINVAL;
+	if (!v->gic)
+		return -EINVAL;
+	if (!v->want_its)
+		return 0;
+	v->its = arm_gicv3_its_create(&v->m, v->gic, v->map[VIRT_GIC_ITS].base, err);
+	return v->its ? 0 : -EINVAL;
 }
 
 /* CPUs of before Armv8.6 count at a lower frequency. */
@@ -115,6 +121,15 @@ void virt_intc_set(struct virt *v, unsigned spi, bool level)
 	arm_gicv3_set_spi(v->gic, spi, level);
 }
 
+/* Messages to any other place are writes to memory like others. */
+void virt_intc_msi(struct virt *v, u16 requester, u64 addr, u32 data)
+{
+	if (v->its && addr == arm_gicv3_its_address(v->its))
+		arm_gicv3_its_send(v->its, requester, data);
+	else
+		address_space_st(v->m.vm->memory, addr, data, 4);
+}
+
 /* ---- device tree ---- */
 
 static void add_frames(struct virt *v, void *fdt, const char *node)
@@ -133,6 +148,19 @@ static void add_frames(struct virt *v, void *fdt, const char *node)
 	dt_set_cell_array(fdt, node, "reg", reg, both ? 12 : 8);
 }
 
+static void its_fdt(struct virt *v, void *fdt, const char *gic)
+{
+	const struct virt_range *r = &v->map[VIRT_GIC_ITS];
+	g_autofree char *node = g_strdup_printf("%s/its@%" PRIx64, gic, r->base);
+
+	dt_node(fdt, node);
+	dt_set_string(fdt, node, "compatible", "arm,gic-v3-its");
+	dt_set_empty(fdt, node, "msi-controller");
+	dt_set_cells(fdt, node, "#msi-cells", 1);
+	dt_set_reg(fdt, node, "reg", r->base, r->size);
+	dt_set_cells(fdt, node, "phandle", VIRT_PHANDLE_MSI);
+}
+
 void virt_intc_fdt(struct virt *v, void *fdt)
 {
 	g_autofree char *node = g_strdup_printf("/intc@%" PRIx64, v->map[VIRT_GIC_DIST].base);
@@ -148,4 +176,6 @@ void virt_intc_fdt(struct virt *v, void *fdt)
 	if (v->virtualization)
 		dt_set_cells(fdt, node, "interrupts", DT_PPI, VIRT_PPI_GIC, DT_LEVEL_HIGH);
 	dt_set_cells(fdt, node, "phandle", VIRT_PHANDLE_GIC);
+	if (v->its)
+		its_fdt(v, fdt, node);
 }

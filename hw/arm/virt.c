@@ -120,6 +120,11 @@ static void virt_irq_set(struct machine *m, unsigned line, bool level)
 	virt_intc_set(virt_of(m), line, level);
 }
 
+static void virt_send_msi(struct machine *m, u16 requester, u64 addr, u32 data)
+{
+	virt_intc_msi(virt_of(m), requester, addr, data);
+}
+
 static void virt_finish(struct machine *m)
 {
 	struct virt *v = virt_of(m);
@@ -144,6 +149,8 @@ static const struct property virt_props[] = {
 	PROP_NAMES(struct virt, iommu, "iommu", "none", "have an IOMMU", iommu_names),
 	PROP(struct virt, dtb_randomness, "dtb-randomness", BOOL, "on",
 	     "put random numbers for the kernel into the device tree"),
+	PROP(struct virt, want_its, "its", BOOL, "on",
+	     "have an ITS, which takes message-signalled interrupts"),
 	PROP(struct virt, gic_version, "gic-version", STR, NULL, "interrupt controller: 3 or max"),
 	PROP(struct virt, dumpdtb, "dumpdtb", STR, NULL,
 	     "write the device tree to this file and end"),
@@ -165,5 +172,6 @@ const struct machine_type virt_machine_type = {
 	.reset = virt_reset,
 	.powerdown = virt_powerdown,
 	.irq_set = virt_irq_set,
+	.send_msi = virt_send_msi,
 	.finish = virt_finish,
 };

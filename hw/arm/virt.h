@@ -85,7 +85,7 @@ struct virt {
 	struct machine m;
 
 	/* Properties. */
-	bool secure, virtualization, mte, ras, dtb_randomness, highmem;
+	bool secure, virtualization, mte, ras, dtb_randomness, highmem, want_its;
 	int iommu;
 	char *dumpdtb;     /* NULL: run */
 	char *gic_version; /* NULL: 3 */
@@ -127,6 +127,7 @@ u64 virt_mpidr(const struct virt *v, unsigned index);
 int virt_intc_create(struct virt *v, GError **err);
 void virt_intc_destroy(struct virt *v);
 void virt_intc_set(struct virt *v, unsigned spi, bool level);
+void virt_intc_msi(struct virt *v, u16 requester, u64 addr, u32 data);
 void virt_intc_fdt(struct virt *v, void *fdt);
 
 /* virt-devices.c: everything on the platform's own bus. */

@@ -136,6 +136,10 @@ class DeviceTree(Virt):
         self.assertEqual(tree.text(gic, 'compatible'), ['arm,gic-v3'])
         self.assertEqual(tree.cells(gic, 'reg'), [0, 0x8000000, 0, 0x10000, 0, 0x80a0000, 0, 0xf60000])
         self.assertEqual(tree.cells(gic, '#redistributor-regions'), [1])
+        its = gic + '/its@8080000'
+        self.assertEqual(tree.text(its, 'compatible'), ['arm,gic-v3-its'])
+        self.assertEqual(tree.cells(its, 'reg'), [0, 0x8080000, 0, 0x20000])
+        self.assertNotIn(its, self.tree('-M', 'its=off').nodes)
         many = self.tree('-smp', '124', '-accel', 'qtest')
         self.assertEqual(many.cells(gic, '#redistributor-regions'), [2])
         self.assertEqual(many.cells(gic, 'reg')[8:], [0x40, 0, 0, 0x4000000])
