@@ -44,7 +44,7 @@ ROWS = (
     Row('query-commands', {}, names('quit', 'migrate', 'qom-list-types')),
     Row('query-qmp-schema', {}, names('quit', 'STOP', 'str')),
     Row('qmp_capabilities', NONE, bad={}, error='CommandNotFound', text='already complete'),
-    Row('human-monitor-command', {'command-line': 'info name'}, 'tested\n', bad={}, text='command-line.*missing'),
+    Row('human-monitor-command', {'command-line': 'info name'}, 'tested\r\n', bad={}, text='command-line.*missing'),
     Row('query-status', {}, {'running': True, 'status': 'running'}),
     Row('query-name', {}, {'name': 'tested'}),
     Row('query-uuid', {}, {'UUID': '01234567-89ab-cdef-0123-456789abcdef'}),
@@ -111,6 +111,8 @@ ROWS = (
     Row('netdev_del', {'id': 'net1'}, OK, bad={'id': 'nonesuch'}, error='DeviceNotFound', text='nonesuch'),
     Row('set_link', {'name': 'nic0', 'up': False}, OK, bad={'name': 'nonesuch', 'up': True}, error='DeviceNotFound',
         text='nonesuch'),
+    Row('query-rx-filter', {'name': 'nic0'}, lambda got: (got[0]['promiscuous'], got[0]['unicast'], got[0]['main-mac']) == (
+        True, 'normal', '52:54:00:12:34:56'), bad={'name': 'net0'}, text='net0.*no network card'),
     Row('x-query-network', {}, lambda got: 'link=down' in got['human-readable-text']),
     Row('x-query-usernet', {}, lambda got: 'net0' in got['human-readable-text']),
     Row('blockdev-add', {'driver': 'null-co', 'node-name': 'disk0', 'size': 1 << 20}, OK,

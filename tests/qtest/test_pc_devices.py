@@ -110,7 +110,8 @@ class Clock(DeviceTest):
 
     def setUp(self):
         super().setUp()
-        self.bus = self.board('-rtc', 'base=2006-06-17T16:01:21,clock=vm').bus
+        board = self.board('-rtc', 'base=2006-06-17T16:01:21,clock=vm')
+        self.bus, self.qmp = board.bus, board.qmp
 
     def get(self, register):
         self.bus.port_out(0x70, register)
@@ -144,6 +145,10 @@ class Clock(DeviceTest):
         self.assertEqual(self.date(), datetime.datetime(1999, 12, 31, 23, 59, 59))
         self.bus.clock_step(SECOND)
         self.assertEqual(self.date(), datetime.datetime(2000, 1, 1, 0, 0, 0))
+        change = self.qmp.wait_event('RTC_CHANGE')['data']
+        wanted = (datetime.datetime(1999, 12, 31, 23, 59, 59) - self.START).total_seconds()
+        self.assertLess(abs(change['offset'] - wanted), 2)
+        self.assertIn('/machine/', change['qom-path'])
 
     def test_binary_and_12_hours(self):
         self.put(0x0b, 0x86)
