@@ -173,13 +173,13 @@ class Tcg(Comparison):
 
 class KvmOften(Kvm):
     repeat = repeat(10)
-    timeout = 60 + 40 * repeat
+    timeout = 240 + 40 * repeat
     slow = True
 
 
 class TcgOften(Tcg):
     repeat = repeat(10)
-    timeout = 60 + 40 * repeat
+    timeout = 240 + 40 * repeat
     slow = True
 
 
