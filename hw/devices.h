@@ -9,6 +9,7 @@
 #include "hw/device.h"
 
 extern const struct device_type *const hw_acpi_devices[];
+extern const struct device_type *const hw_block_devices[];
 extern const struct device_type *const hw_char_arm_devices[];
 extern const struct device_type *const hw_char_isa_devices[];
 extern const struct device_type *const hw_gpio_devices[];

@@ -7,6 +7,7 @@ static const struct machine_type *const machines[] = { &virt_machine_type, &none
 						       NULL };
 
 static const struct device_type *const *const devices[] = {
+	hw_block_devices,
 	hw_char_arm_devices,
 	hw_gpio_devices,
 	hw_intc_arm_devices,

@@ -34,10 +34,11 @@ static int place_tree(struct virt *v, const struct arm_boot *boot, GError **err)
 static int check_start(struct virt *v, GError **err)
 {
 	/* Nobody executes anything until an incoming migration brings memory and registers. */
-	if (v->m.opt.incoming || !v->m.vm->accel->ops->dirty_log)
+	if (v->has_firmware || v->m.opt.incoming || !v->m.vm->accel->ops->dirty_log)
 		return 0;
 	error_set(err,
-		  "machine %s has nothing to start: give a kernel with -kernel (a Linux Image)",
+		  "machine %s has nothing to start: give a kernel with -kernel (a Linux Image) or "
+		  "firmware with -bios or -drive if=pflash",
 		  v->m.type->name);
 	return -EINVAL;
 }
@@ -49,9 +50,11 @@ int virt_boot_load(struct virt *v, GError **err)
 		.ram_base = v->map[VIRT_MEM].base,
 		.ram_size = v->map[VIRT_MEM].size,
 	};
-	int ret;
+	int ret = v->has_firmware ? virt_flash_boot(v, err) : 0;
 
-	if (!v->m.opt.kernel) {
+	if (ret)
+		return ret;
+	if (!v->m.opt.kernel || v->has_firmware) {
 		ret = place_tree(v, NULL, err);
 		return ret ? ret : check_start(v, err);
 	}
@@ -64,6 +67,6 @@ int virt_boot_load(struct virt *v, GError **err)
 
 void virt_boot_start(struct virt *v)
 {
-	if (v->m.opt.kernel)
+	if (v->m.opt.kernel && !v->has_firmware)
 		arm_cpu_boot(v->m.vm->cpus[0], v->entry, v->dtb_at);
 }

@@ -161,6 +161,7 @@ static void *build(struct virt *v)
 	add_clock(fdt);
 	add_timer(v, fdt);
 	add_cpus(v, fdt);
+	virt_flash_fdt(v, fdt);
 	virt_intc_fdt(v, fdt);
 	virt_pci_fdt(v, fdt);
 	virt_devices_fdt(v, fdt);

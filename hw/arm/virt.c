@@ -51,10 +51,6 @@ static int check_options(const struct machine *m, GError **err)
 			  m->type->name);
 		return -ENOTSUP;
 	}
-	if (o->bios) {
-		error_set(err, "-bios: machine %s has no flash yet; use -kernel", m->type->name);
-		return -ENOTSUP;
-	}
 	return 0;
 }
 
@@ -94,7 +90,8 @@ static int virt_init(struct machine *m, GError **err)
 		return -EINVAL;
 	register_states(v);
 	bus_add(m, "System", "main-system-bus");
-	if (virt_intc_create(v, err) || virt_devices_create(v, err) || virt_pci_create(v, err))
+	if (virt_intc_create(v, err) || virt_flash_create(v, err) || virt_devices_create(v, err) ||
+	    virt_pci_create(v, err))
 		return -EINVAL;
 	return 0;
 }
@@ -152,6 +149,10 @@ static const struct property virt_props[] = {
 	PROP(struct virt, want_its, "its", BOOL, "on",
 	     "have an ITS, which takes message-signalled interrupts"),
 	PROP(struct virt, gic_version, "gic-version", STR, NULL, "interrupt controller: 3 or max"),
+	PROP(struct virt, pflash[0], "pflash0", DRIVE, NULL,
+	     "content of the first flash: firmware"),
+	PROP(struct virt, pflash[1], "pflash1", DRIVE, NULL,
+	     "content of the second flash: what firmware keeps"),
 	PROP(struct virt, dumpdtb, "dumpdtb", STR, NULL,
 	     "write the device tree to this file and end"),
 	PROP_END,

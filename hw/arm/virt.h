@@ -87,8 +87,9 @@ struct virt {
 	/* Properties. */
 	bool secure, virtualization, mte, ras, dtb_randomness, highmem, want_its;
 	int iommu;
-	char *dumpdtb;     /* NULL: run */
-	char *gic_version; /* NULL: 3 */
+	struct block_backend *pflash[2]; /* NULL: none */
+	char *dumpdtb;                   /* NULL: run */
+	char *gic_version;               /* NULL: 3 */
 
 	struct virt_range map[VIRT_REGIONS]; /* virt_layout(); size 0: not there */
 	struct mapping ram;
@@ -97,6 +98,8 @@ struct virt {
 	struct device *its; /* takes message-signalled interrupts; NULL: there is none */
 	struct device *fw_cfg;
 	struct device *power_key;
+	struct device *flash[2];
+	bool has_firmware; /* in flash[0] */
 	struct device *transports[VIRT_TRANSPORTS];
 	struct arm_cpu_model *model;
 	GBytes *dtb; /* as the guest finds it after each reset */
@@ -135,6 +138,15 @@ int virt_devices_create(struct virt *v, GError **err);
 void virt_devices_fdt(struct virt *v, void *fdt);
 /* virt_devices_powerdown() - press the power button; false if there is none. */
 bool virt_devices_powerdown(struct virt *v);
+
+/*
+ * virt-flash.c: two banks of flash; the first is where CPUs start without a kernel.
+ *
+ * virt_flash_boot() gives firmware what -kernel, -initrd and -append name, by fw_cfg.
+ */
+int virt_flash_create(struct virt *v, GError **err);
+void virt_flash_fdt(struct virt *v, void *fdt);
+int virt_flash_boot(struct virt *v, GError **err);
 
 /* virt-pci.c: PCI Express host bridge. */
 int virt_pci_create(struct virt *v, GError **err);

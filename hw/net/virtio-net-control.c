@@ -98,7 +98,7 @@ static void filter_changed(struct virtio_net *net)
 		return;
 	net->filter_told = true;
 	path = device_path(dev);
-	host->rx_filter_changed(host->opaque, dev->id, path);
+	host->rx_filter_changed(host->opaque, device_user_id(dev), path);
 }
 
 /* Data that follow class and command; short ones are the driver's fault. */

@@ -367,5 +367,123 @@ class Virtio(VirtTest):
         self.assertIn('byte 0x9a of the PCI configuration is 0x01 at the source, 0x04 here', text)
 
 
+class Messages(VirtTest):
+    def test_its_is_there_unless_switched_off(self):
+        self.assertEqual(self.board().bus.load(0x8080000 + 0xffe8) & 0xf0, 0x30)  # GITS_PIDR2: GICv3
+        self.assertEqual(self.board('-machine', 'its=off', name='b').bus.load(0x8080000 + 0xffe8), 0xffffffff)
+
+
+class Flash(VirtTest):
+    """Two banks of 64 MiB, two 16-bit chips side by side."""
+
+    BANK, SECTOR = 64 << 20, 256 << 10
+    READY = 0x00800080
+
+    def setUp(self):
+        super().setUp()
+        self.images = [self.path('flash%d' % n) for n in range(2)]
+        for n, image in enumerate(self.images):
+            with open(image, 'wb') as f:
+                f.write(b'bank %d..' % n)
+                f.truncate(self.BANK)
+
+    def drives(self, code='', variables=''):
+        return ['-drive', 'if=pflash,format=raw,file=%s%s' % (self.images[0], code),
+                '-drive', 'if=pflash,format=raw,file=%s%s' % (self.images[1], variables)]
+
+    def content(self, offset, size, bank=1):
+        with open(self.images[bank], 'rb') as f:
+            f.seek(offset)
+            return f.read(size)
+
+    def program(self, bus, at, value):
+        bus.store(at, 0x00400040)
+        bus.store(at, value)
+        self.assertEqual(bus.load(at), self.READY)
+        bus.store(at, 0x00ff00ff)
+
+    def test_content_and_identity(self):
+        bus = self.board(*self.drives()).bus
+        self.assertEqual(bus.read(0, 8), b'bank 0..')
+        self.assertEqual(bus.read(self.BANK, 8), b'bank 1..')
+        bus.store(self.BANK, 0x00900090)
+        self.assertEqual((bus.load(self.BANK), bus.load(self.BANK + 4)), (0x00890089, 0x00180018))
+        bus.store(self.BANK, 0x00980098)
+        self.assertEqual([bus.load(self.BANK + 4 * n) for n in (0x10, 0x11, 0x12)],
+                         [0x00510051, 0x00520052, 0x00590059])
+        self.assertEqual(bus.load(self.BANK + 4 * 0x27), 0x00190019)  # 32 MiB a chip
+        bus.store(self.BANK, 0x00ff00ff)
+        self.assertEqual(bus.read(self.BANK, 8), b'bank 1..')
+
+    def test_program_and_erase_reach_the_file(self):
+        bus = self.board(*self.drives()).bus
+        at = self.BANK + self.SECTOR
+        self.program(bus, at + 8, 0x44332211)
+        self.assertEqual(bus.load(at + 8), 0x44332211)
+        self.assertEqual(self.content(self.SECTOR + 8, 4), bytes.fromhex('11223344'))
+        bus.store(at, 0x00200020)
+        bus.store(at, 0x00d000d0)
+        self.assertEqual(bus.load(at), self.READY)
+        bus.store(at, 0x00ff00ff)
+        self.assertEqual(bus.read(at + 4, 8), b'\xff' * 8)
+        self.assertEqual(self.content(self.SECTOR, self.SECTOR), b'\xff' * self.SECTOR)
+        self.assertEqual(self.content(0, 8), b'bank 1..')
+
+    def test_buffered_write(self):
+        bus = self.board(*self.drives()).bus
+        at = self.BANK + 0x1000
+        bus.store(at, 0x00e800e8)
+        self.assertEqual(bus.load(at), self.READY)
+        bus.store(at, 0x00030003)
+        for n in range(4):
+            bus.store(at + 4 * n, 0x01010101 * (n + 1))
+        bus.store(at, 0x00d000d0)
+        self.assertEqual(bus.load(at), self.READY)
+        bus.store(at, 0x00ff00ff)
+        want = b''.join(bytes([n]) * 4 for n in (1, 2, 3, 4))
+        self.assertEqual(bus.read(at, 16), want)
+        self.assertEqual(self.content(0x1000, 16), want)
+
+    def test_read_only_content_cannot_be_changed(self):
+        bus = self.board(*self.drives(code=',readonly=on')).bus
+        bus.store(0, 0x00400040)
+        bus.store(0, 0)
+        self.assertEqual(bus.load(0), 0x00900090)  # ready, program error
+        bus.store(0, 0x00500050)
+        self.assertEqual(bus.read(0, 8), b'bank 0..')
+        self.assertEqual(self.content(0, 8, bank=0), b'bank 0..')
+
+    def test_moves_in_the_middle_of_a_command(self):
+        a = self.board(*self.drives())
+        self.program(a.bus, self.BANK, 0x12345678)
+        a.bus.store(self.BANK, 0x00700070)
+        b = self.migrate(a, *self.drives())
+        self.assertEqual(b.bus.load(self.BANK), self.READY)
+        b.bus.store(self.BANK, 0x00ff00ff)
+        self.assertEqual(b.bus.load(self.BANK), 0x12345678)
+
+    def test_named_by_the_machine(self):
+        bus = self.board('-blockdev', 'driver=file,filename=%s,node-name=v' % self.images[1],
+                         '-machine', 'pflash1=v').bus
+        self.assertEqual(bus.read(self.BANK, 8), b'bank 1..')
+        self.assertEqual(bus.read(0, 8), b'\xff' * 8)
+
+    def test_bios(self):
+        bus = self.board('-bios', self.file('fw', b'firmware')).bus
+        self.assertEqual(bus.read(0, 12), b'firmware\xff\xff\xff\xff')
+
+    def test_refusals(self):
+        small = self.file('small', bytes(65536))
+        for args, want in (
+                (('-drive', 'if=pflash,format=raw,file=' + small),
+                 'flash virt.flash0 takes 67108864 bytes'),
+                ((*self.drives(), '-bios', small), 'the first flash has its content from'),
+                (('-bios', self.path('none')), '-bios: '),
+                ((*self.drives(), '-blockdev', 'driver=null-co,node-name=n,size=64M', '-machine', 'pflash0=n'),
+                 '-machine pflash0=n and -drive if=pflash,index=0 name the same flash')):
+            with self.subTest(args):
+                self.assertIn(want, self.refusal(*args))
+
+
 if __name__ == '__main__':
     main()
