@@ -23,6 +23,8 @@ static const struct id_field id_fields[] = {
 	{ 4, 0, 4, 1, ARM_FEAT_NONE },
 	{ 4, 0, 16, 1, ARM_FEAT_FP16 },
 	{ 4, 0, 20, 1, ARM_FEAT_FP16 },
+	/* The only interrupt controller that there is has its CPU interface in system registers. */
+	{ 4, 0, 24, 1, ARM_FEAT_NONE },
 	{ 4, 0, 48, 1, ARM_FEAT_DIT },
 	/* ID_AA64PFR1_EL1 */
 	{ 4, 1, 4, 2, ARM_FEAT_SSBS },
