@@ -19,9 +19,13 @@ import report
 import table
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-NO_KVM = 77         # exit status: the host cannot run the demo
+NO_KVM = 77         # exit status: KVM was asked for and cannot be used
 INTERRUPTED = 130
 KVM_CREATE_VM = 0xae01
+PARTS = {       # of the build
+    "kvm": ("qemu-system-x86_64", "tests/guests/writer.elf"),
+    "tcg": ("qemu-system-aarch64", "tests/guests/writer-aarch64.bin"),
+}
 SIZE_MIN, SIZE_MAX = 64, 2048   # MiB; the guest's memory must lie below the hole for devices
 
 KVM_ADVICE = {
@@ -53,20 +57,35 @@ def size_mib(text):
 
 def mode_list(text):
     names = text.split(",")
+    known = [name for modes in measure.MODES.values() for name in modes]
     for name in names:
-        if name not in measure.MODES:
+        if name not in known:
             raise argparse.ArgumentTypeError(
-                f"'{name}' is no tracking mode; there are {', '.join(measure.MODES)}")
+                f"'{name}' is no tracking mode; there are {', '.join(known)}")
     return list(dict.fromkeys(names))
+
+
+def choose_modes(args, parser):
+    """Those of the accelerator, unless some of them were asked for."""
+    known = list(measure.MODES[args.accel])
+    for name in args.modes or []:
+        if name not in known:
+            parser.error(f"argument --modes: {name} is no mode of --accel {args.accel}, which has "
+                         f"{', '.join(known)}")
+    return args.modes or known
 
 
 def parse_args():
     p = argparse.ArgumentParser(
         prog="scripts/demo", description=__doc__,
         epilog="exit status: 0 every migration was proven, 1 one was not, 2 wrong options, "
-               f"{NO_KVM} the host has no usable KVM, {INTERRUPTED} interrupted")
-    p.add_argument("--modes", type=mode_list, default=list(measure.MODES), metavar="LIST",
-                   help="comma-separated tracking modes [%s]" % ",".join(measure.MODES))
+               f"{NO_KVM} --accel kvm and the host has no usable KVM, {INTERRUPTED} interrupted")
+    p.add_argument("--accel", choices=("auto", "kvm", "tcg"), default="auto",
+                   help="what runs the guest: KVM (x86-64), or translation (arm64), which runs "
+                        "anywhere [KVM where it can be used]")
+    p.add_argument("--modes", type=mode_list, metavar="LIST",
+                   help="comma-separated tracking modes [all: with KVM %s; with TCG %s]" % tuple(
+                       ",".join(measure.MODES[accel]) for accel in ("kvm", "tcg")))
     p.add_argument("--size", type=size_mib, default=512, metavar="SIZE",
                    help="guest RAM; half is filled and a quarter rewritten all the time [512M]")
     p.add_argument("--downtime", type=int, default=60, metavar="MS",
@@ -83,22 +102,30 @@ def parse_args():
     if not 1 <= args.downtime <= 10000:
         p.error(f"argument --downtime: {args.downtime} is not from 1 to 10000 ms")
     args.report = (args.report or args.build / "demo.html").absolute()
+    if args.accel != "tcg":
+        args.accel = choose_accel(args)
+    args.modes = choose_modes(args, p)
     return args
 
 
-def check_kvm(path):
+def choose_accel(args):
+    """KVM, or TCG where it cannot be used and need not be."""
     try:
-        with open(path, "rb+", buffering=0) as kvm:
+        with open(args.kvm_device, "rb+", buffering=0) as kvm:
             os.close(fcntl.ioctl(kvm, KVM_CREATE_VM, 0))
+        return "kvm"
     except OSError as e:
-        print(f"demo: KVM cannot be used here: {path}: {e.strerror}", file=sys.stderr)
+        print(f"demo: KVM cannot be used here: {args.kvm_device}: {e.strerror}", file=sys.stderr)
         print("demo: what helps: " + KVM_ADVICE.get(e.errno, "see the kernel's log (dmesg)"),
               file=sys.stderr)
-        sys.exit(NO_KVM)
+        if args.accel == "kvm":
+            sys.exit(NO_KVM)
+        print("demo: going on with translation: an arm64 guest on the machine virt",
+              file=sys.stderr)
+        return "tcg"
 
 
 def check_host(args):
-    check_kvm(args.kvm_device)
     if not args.report.parent.is_dir() and args.report.parent != args.build.absolute():
         fail(f"--report {args.report}: there is no directory {args.report.parent}", 2)
     with open("/proc/meminfo", encoding="ascii") as f:
@@ -188,8 +215,9 @@ def main():
     args = parse_args()
     check_host(args)
     if args.check:
+        print(" ".join(PARTS[args.accel]))
         return 0
-    for part in ("qemu-system-x86_64", "tests/guests/writer.elf"):
+    for part in PARTS[args.accel]:
         if not (args.build / part).exists():
             fail(f"{args.build / part} is missing: run scripts/demo, which builds it")
     signal.signal(signal.SIGTERM, on_term)

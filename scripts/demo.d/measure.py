@@ -3,13 +3,17 @@
 import contextlib
 import time
 
-# The ways to track writes, as properties of -accel kvm.
+# The ways to track writes, by accelerator, as its properties.
 MODES = {
-    "legacy": "dirty-log-protect=legacy",
-    "manual": "dirty-log-protect=manual",
-    "manual-initially-set": "dirty-log-protect=manual-initially-set",
-    "ring": "dirty-ring-size=4096",
+    "kvm": {
+        "legacy": "dirty-log-protect=legacy",
+        "manual": "dirty-log-protect=manual",
+        "manual-initially-set": "dirty-log-protect=manual-initially-set",
+        "ring": "dirty-ring-size=4096",
+    },
+    "tcg": {"tcg": "jit=on"},
 }
+ARCHES = {"kvm": "x86_64", "tcg": "aarch64"}     # what each accelerator runs here
 SAMPLE_S = 0.005
 TIMEOUT_S = 120
 BUCKETS = 8192          # cells of the heat map
@@ -113,14 +117,17 @@ def measure(mode, load, args, directory, update, stage):
     from lib import migration
     from lib.machine import Machine
 
-    accel = f"kvm,device={args.kvm_device},{MODES[mode]}"
+    arch = ARCHES[args.accel]
+    accel = f"{args.accel},{MODES[args.accel][mode]}"
+    if args.accel == "kvm":
+        accel += f",device={args.kvm_device}"
     memory, append = f"{args.size}M", guest_options(load)
     uri = f"unix:{directory}/{mode}.migrate"
     result = {"mode": mode, "accel": accel, "proven": False}
     with contextlib.ExitStack() as stack:
         def machine(side, **kwargs):
-            m = Machine(directory, f"{mode}.{side}", append=append, memory=memory, accel=accel,
-                        binary=str(args.build / "qemu-system-x86_64"), **kwargs)
+            m = Machine(directory, f"{mode}.{side}", append=append, memory=memory, accel=accel, arch=arch,
+                        binary=str(args.build / f"qemu-system-{arch}"), **kwargs)
             stack.callback(m.close)
             stack.callback(keep_serial, m)
             return m

@@ -22,6 +22,8 @@ WHAT = {
                             "arms each batch as it sends it.",
     "ring": "Each vCPU lists the pages it writes; harvested entries are protected again in one "
             "reset. No scan of a bitmap.",
+    "tcg": "Translated stores: a page that was reported has a fast entry in the soft TLB, one that "
+           "was not has none. Re-arming drops the entries for stores; no call of the kernel.",
 }
 
 

@@ -59,9 +59,10 @@ class DemoTest(FunctionalTest):
 
 class Runs(DemoTest):
     timeout = 240
+    modes = MODES
 
     def check_table(self, text):
-        for mode in MODES:
+        for mode in self.modes:
             row = re.search(r'^%s +(\d+) +(\d+) +(\d+) .* (\d+) +[\d.]+ +[\d.]+ +yes +ok$' % mode,
                             text, re.M)
             self.assertTrue(row, '%s in\n%s' % (mode, text))
@@ -72,17 +73,17 @@ class Runs(DemoTest):
 
     def check_report(self, path):
         page = pathlib.Path(path).read_text('utf-8')
-        for mode in MODES:
+        for mode in self.modes:
             self.assertIn('<h3>%s</h3>' % mode, page)
             self.assertIn('aria-label="%s: remaining pages and dirty rate' % mode, page)
-        self.assertEqual(page.count('how often each page was sent, by its place'), len(MODES))
+        self.assertEqual(page.count('how often each page was sent, by its place'), len(self.modes))
         self.assertIn('prefers-color-scheme: dark', page)
         self.assertNotRegex(page, r'https?:|(src|href)=|url\(|@import')
 
     def check_results(self, directory):
         with open(os.path.join(directory, 'results.json'), encoding='utf-8') as f:
             runs = json.load(f)['runs']
-        self.assertEqual([run['mode'] for run in runs], list(MODES))
+        self.assertEqual([run['mode'] for run in runs], list(self.modes))
         for run in runs:
             self.assertEqual(run['info']['x-tracking']['mode'], run['mode'])
             self.assertEqual(run['verified_pages'] * 4096, run['info']['ram']['total'])
@@ -106,6 +107,17 @@ class Runs(DemoTest):
         self.assertIn('Kept: ' + self.path(kept[0]), out)
         self.check_results(self.path(kept[0]))
         self.assertEqual(self.emulators(), [])
+
+    def test_translated(self):
+        """Where there is no KVM; the guest is arm64."""
+        self.modes = ('tcg',)
+        status, out, err = self.run_demo('--size', '64M', '--keep', '--kvm-device', self.path('kvm'),
+                                         '--report', self.path('report.html'))
+        self.assertEqual(status, 0, out + err)
+        self.assertIn('going on with translation', err)
+        self.check_table(out)
+        self.check_report(self.path('report.html'))
+        self.check_results(self.path(self.leftovers()[0]))
 
     def test_interrupted(self):
         process = self.start('--size', '64M', '--report', self.path('report.html'))
@@ -156,8 +168,11 @@ class Refusals(DemoTest):
     def test_no_kvm(self):
         missing = self.path('kvm')
         self.refused(77, re.escape(missing) + ': No such file(.|\n)*modprobe',
-                     '--kvm-device', missing)
-        self.refused(77, '/dev/null: Inappropriate ioctl', '--kvm-device', '/dev/null')
+                     '--accel', 'kvm', '--kvm-device', missing)
+        self.refused(77, '/dev/null: Inappropriate ioctl', '--accel', 'kvm', '--kvm-device', '/dev/null')
+
+    def test_mode_of_the_other(self):
+        self.refused(2, 'ring is no mode of --accel tcg, which has tcg', '--accel', 'tcg', '--modes', 'ring')
 
     def test_help(self):
         code, out, _ = self.run_demo('--help')
