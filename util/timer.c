@@ -97,8 +97,9 @@ static s64 next_wait_locked(void)
 		struct timer *t = armed[type].head ? armed[type].head->data : NULL;
 
 		if (t && self_driven(type)) {
-			s64 left = MAX(t->expiry_ns - clock_ns(type), 0);
+			s64 left = t->expiry_ns - clock_ns(type); /* read it once: it moves */
 
+			left = MAX(left, 0);
 			wait = wait < 0 ? left : MIN(wait, left);
 		}
 	}

@@ -217,7 +217,8 @@ static int clear_slot(struct kvm_accel *kvm, const struct kvm_slot *slot, u64 lo
 	int ret = 0;
 
 	while (at < end && !ret) {
-		u64 stop = MIN(at + __atomic_load_n(&kvm->batch_pages, __ATOMIC_RELAXED), end);
+		u64 batch = __atomic_load_n(&kvm->batch_pages, __ATOMIC_RELAXED);
+		u64 stop = MIN(at + batch, end);
 		u64 from = MAX(at, lo), to = MIN(stop, hi);
 		u64 head = 0, tail = BITMAP_WORDS(stop - at);
 

@@ -107,6 +107,57 @@ static void test_driven(void)
 	g_string_free(order, TRUE);
 }
 
+/* A thread that arms its timer anew whenever it has fired, at times that have nearly come. */
+struct rearmer {
+	struct timer timer;
+	unsigned fired; /* atomic */
+	unsigned *left; /* threads that still work; atomic */
+};
+
+#define REARMS 5000
+
+static void count(void *opaque)
+{
+	struct rearmer *r = opaque;
+
+	__atomic_fetch_add(&r->fired, 1, __ATOMIC_SEQ_CST);
+}
+
+static gpointer rearm(gpointer data)
+{
+	struct rearmer *r = data;
+	s64 end = clock_ns(CLOCK_TYPE_REALTIME) + 100 * NS_PER_S;
+
+	for (unsigned i = 0; i < REARMS; i++) {
+		timer_mod(&r->timer, clock_ns(CLOCK_TYPE_REALTIME) + i * 7919 % 100000);
+		while (__atomic_load_n(&r->fired, __ATOMIC_SEQ_CST) == i)
+			if (clock_ns(CLOCK_TYPE_REALTIME) > end)
+				g_error("a timer was forgotten after %u times", i);
+			else
+				g_thread_yield();
+	}
+	if (!__atomic_sub_fetch(r->left, 1, __ATOMIC_SEQ_CST))
+		main_loop_quit();
+	return NULL;
+}
+
+/* None is forgotten, however close its time is when another thread arms it. */
+static void test_threads(void)
+{
+	unsigned left = 2;
+	struct rearmer r[2];
+	GThread *thread[2];
+
+	for (int i = 0; i < 2; i++) {
+		r[i] = (struct rearmer){ .left = &left };
+		timer_init(&r[i].timer, CLOCK_TYPE_REALTIME, count, &r[i]);
+		thread[i] = g_thread_new("rearm", rearm, &r[i]);
+	}
+	main_loop_run();
+	for (int i = 0; i < 2; i++)
+		g_thread_join(thread[i]);
+}
+
 static void from_thread(void *opaque)
 {
 	g_assert_true(machine_lock_held());
@@ -134,6 +185,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/timer/order", test_order);
 	g_test_add_func("/timer/virtual", test_virtual);
 	g_test_add_func("/timer/driven", test_driven);
+	g_test_add_func("/timer/threads", test_threads);
 	g_test_add_func("/main-loop/call", test_call);
 	return g_test_run();
 }
