@@ -36,6 +36,8 @@ class Draw:
         # past the end of a ring, if the window is large enough to fill one.
         self.kernel = arch == 'x86_64' and r.random() < 0.1
         self.window_kib = r.randint(64, 65536) & ~3
+        if arch == 'aarch64':       # the device tree is 64 MiB into RAM, 48 MiB into the window
+            self.window_kib = min(self.window_kib, 48 << 10)
         if self.kernel:
             self.window_kib = r.choice((64, 256, 512, 1024, 4096))
         self.fill = 0 if self.kernel else r.randint(0, ROOM_MIB - 8)
