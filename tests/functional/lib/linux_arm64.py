@@ -35,6 +35,7 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
 for m in $(cat /modules/order); do insmod /modules/$m 2>/dev/null; done
 stty -echo
+dmesg -n 1
 echo "guest: ""ready"
 while read -r line; do
     eval "$line"
