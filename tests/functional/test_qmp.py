@@ -93,6 +93,7 @@ ROWS = (
     Row('pmemsave', {'val': 0, 'size': 4096, 'filename': '%(dir)s/mem'}, OK,
         bad={'val': 0, 'size': 1, 'filename': '/nonesuch/x'}, text='/nonesuch/x.*No such file'),
     Row('x-query-mtree', {}, lambda got: 'ram-below-4g' in got['human-readable-text']),
+    Row('x-query-pci', NONE, bad={}, text='microvm-11.1 has no PCI bus'),
     Row('x-query-qtree', {}, lambda got: 'dev: virtio-net-device, id "nic0"' in got['human-readable-text']),
     Row('x-query-ramblock', {}, lambda got: 'microvm.ram' in got['human-readable-text']),
     Row('x-query-registers', {'cpu-index': 1}, lambda got: 'RIP=000000000000fff0' in got['human-readable-text'],
@@ -365,8 +366,8 @@ class Human(QMPTest):
                 text = a.qmp.hmp('info ' + topic)
                 if topic in ('block', 'blockstats', 'iothreads', 'memdev'):  # there is none
                     self.assertEqual(text, '')
-                elif topic == 'vcpu_dirty_limit':
-                    self.assertRegex(text, '^Error: .*not supported')
+                elif topic in ('pci', 'vcpu_dirty_limit'):
+                    self.assertRegex(text, '^Error: .*(no PCI bus|not supported)')
                 else:
                     self.assertRegex(text, r'\S')
                     self.assertNotIn('Error', text)
