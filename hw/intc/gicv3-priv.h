@@ -19,7 +19,7 @@
 #define GIC_ID_BITS   16 /* of INTIDs, LPIs included */
 #define GIC_NO_CPU    0xffff
 #define GIC_PRIO_BITS 5
-#define GIC_PRIO_MASK 0xf8
+#define GIC_PRIO_MASK 0xf8u
 #define GIC_IDLE_PRIO 0xff /* running priority when nothing is active */
 #define GIC_MIN_BPR0  2    /* 7 - GIC_PRIO_BITS */
 #define GIC_MIN_BPR1  3
