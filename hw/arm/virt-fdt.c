@@ -97,16 +97,24 @@ static void add_cpus(struct virt *v, void *fdt)
 	add_cpu_map(v, fdt);
 }
 
+/* EL2's virtual timer comes last, and only where there is an EL2 to use it. */
 static void add_timer(struct virt *v, void *fdt)
 {
 	static const char *const compatible[] = { "arm,armv8-timer", "arm,armv7-timer", NULL };
+	static const u32 ppi[] = { VIRT_PPI_SEC_TIMER, VIRT_PPI_PHYS_TIMER, VIRT_PPI_VIRT_TIMER,
+				   VIRT_PPI_HYP_TIMER, VIRT_PPI_HYP_VIRT_TIMER };
+	unsigned n = v->virtualization ? ARRAY_SIZE(ppi) : ARRAY_SIZE(ppi) - 1;
+	u32 cells[3 * ARRAY_SIZE(ppi)];
 
+	for (unsigned i = 0; i < n; i++) {
+		cells[3 * i] = DT_PPI;
+		cells[3 * i + 1] = ppi[i];
+		cells[3 * i + 2] = DT_LEVEL_HIGH;
+	}
 	dt_node(fdt, "/timer");
 	dt_set_strings(fdt, "/timer", "compatible", compatible);
 	dt_set_empty(fdt, "/timer", "always-on");
-	dt_set_cells(fdt, "/timer", "interrupts", DT_PPI, VIRT_PPI_SEC_TIMER, DT_LEVEL_HIGH, DT_PPI,
-		     VIRT_PPI_PHYS_TIMER, DT_LEVEL_HIGH, DT_PPI, VIRT_PPI_VIRT_TIMER, DT_LEVEL_HIGH,
-		     DT_PPI, VIRT_PPI_HYP_TIMER, DT_LEVEL_HIGH);
+	dt_set_cell_array(fdt, "/timer", "interrupts", cells, 3 * n);
 }
 
 static void add_memory(struct virt *v, void *fdt)

@@ -16,7 +16,6 @@ static int check_properties(const struct virt *v, GError **err)
 		const char *text, *why;
 	} absent[] = {
 		{ v->secure, "secure=on", "there is no EL3" },
-		{ v->virtualization, "virtualization=on", "EL2 is not complete" },
 		{ v->mte, "mte=on", "CPUs have no memory tagging" },
 		{ v->ras, "ras=on", "no errors are reported to guests" },
 		{ v->iommu, "iommu=smmuv3", "there is no SMMU" },

@@ -99,8 +99,6 @@ class WriterOnArm64(FunctionalTest):
         self.assertGreater(a.check_guest(), first)
 
     def test_starts_at_el2(self):
-        if self.is_tidemark():
-            self.skipTest('virtualization=on is refused: EL2 is not complete')
         a = self.machine('a', append='window=8M rate=50 cpus=2', smp=2,
                          machine='virt,virtualization=on,gic-version=3')
         a.wait_ready()
