@@ -69,6 +69,13 @@ void vm_debug_clear(struct vm *vm)
 	changed(vm);
 }
 
+bool vm_debug_active(const struct vm *vm)
+{
+	const struct vm_debug *d = vm->debug;
+
+	return d && (d->points->len || d->step_cpu >= 0);
+}
+
 void vm_debug_step(struct vm *vm, int index, bool alone)
 {
 	struct vm_debug *d = debug_of(vm);

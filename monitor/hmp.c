@@ -46,12 +46,21 @@ JsonNode *hmp_query(struct hmp_call *call, const char *command, JsonObject *args
 	return result;
 }
 
+#define TEXT_MEMBER "human-readable-text"
+
 void hmp_plain(struct hmp_call *call)
 {
 	g_autoptr(JsonNode) result = hmp_query(call, NULL, json_object_ref(call->args));
 
-	if (result && json_node_get_value_type(result) == G_TYPE_STRING)
+	if (!result)
+		return;
+	if (json_node_get_value_type(result) == G_TYPE_STRING)
 		hmp_printf(call, "%s\n", json_node_get_string(result));
+	else if (JSON_NODE_HOLDS_OBJECT(result) &&
+		 json_object_has_member(json_node_get_object(result), TEXT_MEMBER))
+		hmp_printf(
+			call, "%s",
+			json_object_get_string_member(json_node_get_object(result), TEXT_MEMBER));
 }
 
 bool hmp_available(const struct monitor_server *server, const struct hmp_command *command)

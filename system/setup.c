@@ -271,7 +271,7 @@ void emulator_teardown(struct emulator *e)
 	teardown_migration(e);
 	if (e->qtest)
 		qtest_destroy(e->qtest);
-	gdb_server_destroy(e->gdb);
+	gdb_server_destroy(e->gdb, true);
 	block_flush_all();
 	/* Before the serial ports, whose terminal they would get. */
 	objects_drop_monitors(e->objects);

@@ -48,6 +48,9 @@ bool vm_debug_supported(const struct vm *vm);
 int vm_debug_insert(struct vm *vm, const struct debug_point *p);
 int vm_debug_remove(struct vm *vm, const struct debug_point *p);
 
+/* vm_debug_active() - whether there is any point, or a step has been asked for. */
+bool vm_debug_active(const struct vm *vm);
+
 /* vm_debug_clear() - delete all points and steps. */
 void vm_debug_clear(struct vm *vm);
 
@@ -59,6 +62,9 @@ void vm_debug_clear(struct vm *vm);
  * Interrupts are not taken by the vCPU that steps.
  */
 void vm_debug_step(struct vm *vm, int index, bool alone);
+
+/* vm_debug_active() - whether there is any point, or a step is asked for. Machine lock held. */
+bool vm_debug_active(const struct vm *vm);
 
 /* vm_debug_take_event() - what stopped the VM; kind DEBUG_NONE if nothing did since last asked. */
 struct debug_event vm_debug_take_event(struct vm *vm);

@@ -20,7 +20,16 @@ struct gdb_server;
  */
 struct gdb_server *gdb_server_create(struct emulator *e, const char *dev, GError **err);
 
-/* gdb_server_destroy() - tell the debugger that the guest is gone; NULL is fine. */
-void gdb_server_destroy(struct gdb_server *s);
+/*
+ * gdb_server_destroy() - close the connection; NULL is fine.
+ * @exited: the process ends: the debugger is told that the guest is gone. Else a guest that a
+ *          debugger held is left stopped, without its breakpoints.
+ *
+ * Context: main thread, machine lock held, not below a command of that debugger.
+ */
+void gdb_server_destroy(struct gdb_server *s, bool exited);
+
+/* gdb_server_in_command() - whether a monitor command of its debugger is being executed. */
+bool gdb_server_in_command(const struct gdb_server *s);
 
 #endif

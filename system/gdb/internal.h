@@ -24,12 +24,13 @@ struct gdb_server {
 	char *last; /* packet last sent, to be sent again on "-" */
 	bool no_ack;
 
-	bool running;  /* the debugger waits for the guest to stop */
-	bool hwbreak;  /* it understands stop reasons swbreak and hwbreak */
-	bool physical; /* memory is addressed physically */
-	int reg_cpu;   /* vCPU that commands for registers and memory mean */
-	int run_cpu;   /* ... and "c" and "s" */
-	char *xml;     /* target description */
+	bool running;    /* the debugger waits for the guest to stop */
+	bool in_command; /* a line of the monitor is being executed */
+	bool hwbreak;    /* it understands stop reasons swbreak and hwbreak */
+	bool physical;   /* memory is addressed physically */
+	int reg_cpu;     /* vCPU that commands for registers and memory mean */
+	int run_cpu;     /* ... and "c" and "s" */
+	char *xml;       /* target description */
 };
 
 /* server.c: send a packet; gdb_send_hex() sends text as digits, behind @prefix. */

@@ -69,7 +69,9 @@ static void monitor_line(struct gdb_server *s, const char *hex)
 		return;
 	}
 	line[len] = 0;
+	s->in_command = true;
 	text = monitor_hmp(s->e->monitors, line, s->reg_cpu);
+	s->in_command = false;
 	for (const char *at = text; *at; at += strlen(part)) {
 		g_strlcpy(part, at, sizeof(part));
 		gdb_send_hex(s, "O", part);

@@ -8,8 +8,9 @@
 #include "qapi/gen/run-state.h"
 #include "util/error.h"
 
-#define INTERRUPT 3
-#define ESCAPE    '}'
+#define INTERRUPT  3
+#define ESCAPE     '}'
+#define CHARDEV_ID "gdb" /* of a character device made for the server */
 
 /* ---- out ---- */
 
@@ -207,20 +208,35 @@ static void receive(void *opaque, const u8 *buf, size_t len)
 		byte_in(opaque, buf[i]);
 }
 
+/*
+ * The debugger went without a word: the guest, if it runs on the debugger's account or towards its
+ * points, stops and stays so. One that the debugger detached from goes on.
+ */
+static void release(struct gdb_server *s)
+{
+	struct vm *vm = s->e->vm;
+
+	if (vm_running(vm) && !s->running && !vm_debug_active(vm))
+		return;
+	s->running = false; /* nobody is there to be told */
+	vm_stop(vm, RUN_STATE_PAUSED);
+	vm_debug_clear(vm);
+}
+
 static void event(void *opaque, enum chardev_event event)
 {
 	struct gdb_server *s = opaque;
 
-	if (event != CHARDEV_OPENED && event != CHARDEV_CLOSED)
+	if (event == CHARDEV_OPENED)
+		vm_stop(s->e->vm, RUN_STATE_PAUSED);
+	else if (event == CHARDEV_CLOSED)
+		release(s);
+	else
 		return;
 	s->running = false;
 	s->state = PACKET_NONE;
 	s->no_ack = s->hwbreak = s->physical = false;
 	s->reg_cpu = s->run_cpu = 0;
-	if (event == CHARDEV_OPENED)
-		vm_stop(s->e->vm, RUN_STATE_PAUSED);
-	else if (!vm_running(s->e->vm)) /* else it has been detached: there is nothing to clear */
-		vm_debug_clear(s->e->vm);
 	vm_debug_take_event(s->e->vm);
 }
 
@@ -252,13 +268,13 @@ struct gdb_server *gdb_server_create(struct emulator *e, const char *dev, GError
 	s->e = e;
 	s->in = g_byte_array_new();
 	s->xml = gdb_target_xml(e->vm->cpus[0]->ops->debug);
-	s->chr = chardev_create_shorthand("gdb", text, NULL, err);
+	s->chr = chardev_create_shorthand(CHARDEV_ID, text, NULL, err);
 	fe.opaque = s;
 	if (s->chr)
 		s->fe = chardev_attach(s->chr, &fe, err);
 	if (!s->fe) {
 		g_prefix_error(err, "-gdb %s: ", dev);
-		gdb_server_destroy(s);
+		gdb_server_destroy(s, false);
 		return NULL;
 	}
 	s->notifier.fn = state_changed;
@@ -266,16 +282,28 @@ struct gdb_server *gdb_server_create(struct emulator *e, const char *dev, GError
 	return s;
 }
 
-void gdb_server_destroy(struct gdb_server *s)
+bool gdb_server_in_command(const struct gdb_server *s)
 {
+	return s->in_command;
+}
+
+void gdb_server_destroy(struct gdb_server *s, bool exited)
+{
+	bool own = s && s->chr && !strcmp(chardev_id(s->chr), CHARDEV_ID);
+
 	if (!s)
 		return;
 	if (s->fe) {
-		if (chardev_connected(s->fe))
-			gdb_send(s, "W00");
+		if (chardev_connected(s->fe)) {
+			if (exited)
+				gdb_send(s, "W00");
+			release(s);
+		}
 		notifier_remove(&s->e->vm->state_notifiers, &s->notifier);
 		chardev_detach(s->fe);
 	}
+	if (own && !exited) /* at exit what was sent is still to be delivered */
+		chardev_remove(s->chr);
 	g_byte_array_free(s->in, TRUE);
 	g_free(s->last);
 	g_free(s->xml);

@@ -6,6 +6,8 @@
 #include "hw/machine.h"
 #include "hw/pci/host.h"
 #include "memory/address-space.h"
+#include "system/emulator.h"
+#include "system/gdb/gdb.h"
 #include "util/error.h"
 
 static struct qapi_human_readable_text *text_result(char *text)
@@ -14,6 +16,28 @@ static struct qapi_human_readable_text *text_result(char *text)
 
 	r->human_readable_text = text;
 	return r;
+}
+
+struct qapi_human_readable_text *
+qmp_x_gdbserver(struct machine *m, const struct qapi_x_gdbserver_args *args, GError **err)
+{
+	const char *device = args->device ?: "tcp::1234";
+	struct emulator *e = emulator_of(m);
+
+	if (e->gdb && gdb_server_in_command(e->gdb)) {
+		error_set(err,
+			  "gdbserver: a debugger cannot change its own connection; use another "
+			  "monitor");
+		return NULL;
+	}
+	gdb_server_destroy(e->gdb, false);
+	e->gdb = NULL;
+	if (!strcmp(device, "none"))
+		return text_result(g_strdup("Disabled gdbserver\n"));
+	e->gdb = gdb_server_create(e, device, err);
+	if (!e->gdb)
+		return NULL;
+	return text_result(g_strdup_printf("Waiting for gdb connection on device '%s'\n", device));
 }
 
 struct qapi_human_readable_text *

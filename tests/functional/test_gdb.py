@@ -41,6 +41,15 @@ class GdbTest(FunctionalTest):
         return machine, gdb
 
 
+    def monitor(self, gdb, line):
+        gdb.send('qRcmd,' + line.encode().hex())
+        text = ''
+        while (answer := gdb.receive()) != 'OK':
+            self.assertEqual(answer[0], 'O')
+            text += bytes.fromhex(answer[1:]).decode()
+        return text
+
+
 class Registers(GdbTest):
     def test_description_matches_what_is_read(self):
         _, gdb = self.start()
@@ -212,6 +221,45 @@ class Running(GdbTest):
         machine.wait_status('running')   # the breakpoint went with the debugger
         self.assertEqual(machine.status(), 'running')
 
+    def lose(self, machine, gdb):
+        """The connection goes while the guest runs: it must stop, and no point may be left."""
+        gdb.send('c')
+        machine.wait_status('running')
+        gdb.close()
+        machine.wait_status('paused')
+        machine.qmp.cmd('cont')
+        machine.wait_status('running')
+        again = Gdb(self.path('gdb'))
+        self.addCleanup(again.close)
+        count = again.reg(0)
+        again.send('c')
+        machine.wait_status('running')
+        self.assertTrue(again.silent())
+        again.send_raw(b'\3')
+        self.assertRegex(again.receive(), '^T02')
+        self.assertGreater(again.reg(0), count + 1000)
+
+    def test_lost_connection_while_it_runs(self):
+        machine, gdb = self.start()
+        gdb.ask('Z0,%x,4' % (BRANCH + 4))   # never reached
+        self.lose(machine, gdb)
+
+    def test_lost_connection_with_a_watchpoint(self):
+        machine, gdb = self.start()
+        gdb.ask('Z2,%x,8' % (DATA + 64))
+        self.lose(machine, gdb)
+
+    def test_lost_connection_without_points(self):
+        machine, gdb = self.start()
+        self.lose(machine, gdb)
+
+    def test_lost_connection_of_a_guest_that_a_monitor_runs(self):
+        machine, gdb = self.start()
+        gdb.ask('Z0,%x,4' % (BRANCH + 4))
+        machine.qmp.cmd('cont')
+        gdb.close()
+        machine.wait_status('paused')
+
     def test_pause_by_a_monitor(self):
         machine, gdb = self.start()
         gdb.send('c')
@@ -234,12 +282,7 @@ class Running(GdbTest):
 
     def test_monitor_command(self):
         _, gdb = self.start()
-        gdb.send('qRcmd,' + b'info status'.hex())
-        text = ''
-        while (answer := gdb.receive()) != 'OK':
-            self.assertEqual(answer[0], 'O')
-            text += bytes.fromhex(answer[1:]).decode()
-        self.assertIn('paused', text)
+        self.assertIn('paused', self.monitor(gdb, 'info status'))
 
 
 class Interpreted(Running):
@@ -263,13 +306,49 @@ class Threads(GdbTest):
         self.assertNotEqual(gdb.reg(5), 55)
 
 
+class Server(GdbTest):
+    """HMP gdbserver."""
+
+    def test_moves_and_ends(self):
+        machine = self.machine('a', guest='power', paused=True)
+        path = self.path('later')
+        with self.assertRaises(OSError):
+            Gdb(path)
+        self.assertEqual(machine.qmp.hmp('gdbserver unix:' + path),
+                         "Waiting for gdb connection on device 'unix:%s'\r\n" % path)
+        gdb = Gdb(path)
+        self.addCleanup(gdb.close)
+        self.assertEqual(gdb.write(CODE, LOOP), 'OK')
+        self.assertEqual(gdb.set_reg(PC, CODE), 'OK')
+        self.assertEqual(gdb.ask('Z0,%x,4' % LOAD), 'OK')
+        self.assertIn('another monitor', self.monitor(gdb, 'gdbserver none'))
+        self.assertEqual(machine.qmp.hmp('gdbserver none'), 'Disabled gdbserver\r\n')
+        with self.assertRaises(ConnectionError):
+            gdb.receive()
+        machine.qmp.cmd('cont')   # not into the breakpoint
+        machine.wait_status('running')
+        self.assertEqual(machine.qmp.hmp('gdbserver unix:' + path)[:7], 'Waiting')
+        again = Gdb(path)
+        self.addCleanup(again.close)
+        self.assertEqual(machine.status(), 'paused')
+
+    def test_bad_device(self):
+        machine = self.machine('a', '-gdb', 'unix:' + self.path('gdb'), guest='power', paused=True)
+        self.assertIn('gdbserver', machine.qmp.hmp('help gdbserver'))
+        self.assertIn('tcp:nowhere', machine.qmp.hmp('gdbserver tcp:nowhere'))
+
+
 class Refusals(FunctionalTest):
+    """What the others share; no tests of its own."""
+
     def refused(self, *args):
         p = subprocess.run([self.binary, '-display', 'none', *args], capture_output=True, text=True,
                            timeout=30, check=False)
         self.assertEqual(p.returncode, 1)
         return p.stderr
 
+
+class WithoutTcg(Refusals):
     def test_kvm(self):
         told = self.refused('-M', 'microvm', '-accel', 'kvm', '-kernel', str(host.guest('writer')), '-s')
         self.assertIn('-gdb tcp::1234', told)
@@ -279,7 +358,6 @@ class Refusals(FunctionalTest):
 class BadAddress(Refusals):
     accel = 'tcg'
     arch = 'aarch64'
-    test_kvm = None
 
     def test_address(self):
         told = self.refused('-M', 'virt', '-accel', 'tcg', '-kernel', str(host.guest('power', self.arch)),

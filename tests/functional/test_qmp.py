@@ -92,6 +92,8 @@ ROWS = (
     Row('query-balloon', {}, {'actual': 128 << 20}),
     Row('pmemsave', {'val': 0, 'size': 4096, 'filename': '%(dir)s/mem'}, OK,
         bad={'val': 0, 'size': 1, 'filename': '/nonesuch/x'}, text='/nonesuch/x.*No such file'),
+    Row('x-gdbserver', {'device': 'none'}, lambda got: got['human-readable-text'] == 'Disabled gdbserver\n',
+        bad={'device': 'unix:%(dir)s/gdb'}, text='-gdb unix:.*tcg'),
     Row('x-query-mtree', {}, lambda got: 'ram-below-4g' in got['human-readable-text']),
     Row('x-query-pci', NONE, bad={}, text='microvm-11.1 has no PCI bus'),
     Row('x-query-qtree', {}, lambda got: 'dev: virtio-net-device, id "nic0"' in got['human-readable-text']),
