@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 
+import guests
 import measure
 import report
 import table
@@ -24,7 +25,7 @@ INTERRUPTED = 130
 KVM_CREATE_VM = 0xae01
 PARTS = {       # of the build
     "kvm": ("qemu-system-x86_64", "tests/guests/writer.elf"),
-    "tcg": ("qemu-system-aarch64", "tests/guests/writer-aarch64.bin"),
+    "tcg": ("qemu-system-aarch64", "tests/guests/writer-aarch64.bin", guests.WRITER),
 }
 SIZE_MIN, SIZE_MAX = 64, 2048   # MiB; the guest's memory must lie below the hole for devices
 
@@ -86,6 +87,10 @@ def parse_args():
     p.add_argument("--modes", type=mode_list, metavar="LIST",
                    help="comma-separated tracking modes [all: with KVM %s; with TCG %s]" % tuple(
                        ",".join(measure.MODES[accel]) for accel in ("kvm", "tcg")))
+    p.add_argument("--guest", choices=("auto", "debian", "bare"), default="auto",
+                   help="what writes: a program in the shell of Debian's installer (arm64, with TCG; "
+                        f"from {guests.LINUX_MIN_MIB}M on; fetched by apt-get once), or one without "
+                        "an operating system [debian with TCG where it can be had]")
     p.add_argument("--size", type=size_mib, default=512, metavar="SIZE",
                    help="guest RAM; half is filled and a quarter rewritten all the time [512M]")
     p.add_argument("--downtime", type=int, default=60, metavar="MS",
@@ -105,6 +110,8 @@ def parse_args():
     if args.accel != "tcg":
         args.accel = choose_accel(args)
     args.modes = choose_modes(args, p)
+    if args.guest == "debian" and args.accel == "kvm":
+        p.error("argument --guest: debian is an arm64 guest: give --accel tcg with it")
     return args
 
 
@@ -143,9 +150,10 @@ def cpu_model():
     return platform.machine()
 
 
-def describe(args, load):
+def describe(args, guest, load):
     """What the report says about the conditions."""
     return {
+        "guest": guest.text,
         "date": datetime.datetime.now().astimezone().isoformat(" ", "seconds"),
         "host": f"{cpu_model()}, {os.cpu_count()} CPUs, Linux {platform.release()}",
         "load": "%.1f" % os.getloadavg()[0],
@@ -189,16 +197,17 @@ def run(args, directory):
     load = measure.load_for(args.size)
     progress = Progress()
     results = []
+    guest = guests.choose(args, directory, lambda text: print(f"demo: {text}", file=sys.stderr))
     try:
         for number, mode in enumerate(args.modes, 1):
             title = f"[{number}/{len(args.modes)}] {mode}"
             results.append(measure.measure_or_fail(
-                mode, load, args, directory,
+                mode, guest, load, args, directory,
                 lambda text, t=title: progress.update(f"{t}: {text}"),
                 lambda text, t=title: progress.stage(f"{t}: {text}")))
     finally:
         progress.end()
-    conditions = describe(args, load)
+    conditions = describe(args, guest, load)
     with open(os.path.join(directory, "results.json"), "w", encoding="utf-8") as f:
         json.dump({"conditions": conditions, "runs": results}, f)
     print(table.render(results, conditions))
@@ -224,6 +233,8 @@ def main():
     directory = tempfile.mkdtemp(prefix="tidemark-demo-")
     try:
         return run(args, directory)
+    except guests.NotAvailable as e:
+        fail(e)
     except KeyboardInterrupt:
         print("demo: interrupted", file=sys.stderr)
         return INTERRUPTED

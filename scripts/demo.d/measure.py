@@ -16,6 +16,7 @@ MODES = {
 ARCHES = {"kvm": "x86_64", "tcg": "aarch64"}     # what each accelerator runs here
 SAMPLE_S = 0.005
 TIMEOUT_S = 120
+GOES_ON_MIB = 4         # must be written after the move
 BUCKETS = 8192          # cells of the heat map
 ENDED = ("completed", "failed", "cancelled")
 
@@ -82,8 +83,10 @@ def downtime_ms(info):
 
 
 def check_guest(target):
+    """The guest compares its memory, and must go on writing."""
     try:
-        written = target.check_guest()
+        written = target.check_guest(TIMEOUT_S)
+        target.wait_written(written // 256 + GOES_ON_MIB)
     except (AssertionError, TimeoutError) as e:
         return str(e)
     return "ok" if written else "the guest wrote nothing"
@@ -112,7 +115,7 @@ def keep_serial(machine):
     (machine.dir / (machine.name + ".serial.txt")).write_text(machine.serial.text(), "utf-8")
 
 
-def measure(mode, load, args, directory, update, stage):
+def measure(mode, guest, load, args, directory, update, stage):
     """Start both sides, migrate, and return the figures as plain data."""
     from lib import migration
     from lib.machine import Machine
@@ -121,20 +124,20 @@ def measure(mode, load, args, directory, update, stage):
     accel = f"{args.accel},{MODES[args.accel][mode]}"
     if args.accel == "kvm":
         accel += f",device={args.kvm_device}"
-    memory, append = f"{args.size}M", guest_options(load)
+    writer = guest_options(load)
     uri = f"unix:{directory}/{mode}.migrate"
     result = {"mode": mode, "accel": accel, "proven": False}
     with contextlib.ExitStack() as stack:
         def machine(side, **kwargs):
-            m = Machine(directory, f"{mode}.{side}", append=append, memory=memory, accel=accel, arch=arch,
-                        binary=str(args.build / f"qemu-system-{arch}"), **kwargs)
+            m = Machine(directory, f"{mode}.{side}", memory=f"{args.size}M", accel=accel, arch=arch,
+                        binary=str(args.build / f"qemu-system-{arch}"), **guest.options(writer), **kwargs)
             stack.callback(m.close)
             stack.callback(keep_serial, m)
             return m
 
-        stage("the guest fills its memory")
+        stage(guest.boots)
         source, target = machine("source"), machine("target", incoming=uri)
-        source.wait_ready(TIMEOUT_S)
+        guest.start_writer(source, writer, stage)
         migration.set_capabilities(source, x_verify=True, x_page_counts=True)
         migration.set_parameters(source, downtime_limit=args.downtime,
                                  max_bandwidth=load["bandwidth_mib"] << 20)
@@ -152,11 +155,11 @@ def measure(mode, load, args, directory, update, stage):
     return result
 
 
-def measure_or_fail(mode, load, args, directory, update, stage):
+def measure_or_fail(mode, guest, load, args, directory, update, stage):
     """As measure(); what goes wrong with one mode is its result, and the others go on."""
     from lib.qmp import QMPClosed, QMPError
 
     try:
-        return measure(mode, load, args, directory, update, stage)
+        return measure(mode, guest, load, args, directory, update, stage)
     except (QMPClosed, QMPError, RuntimeError, TimeoutError, OSError) as e:
         return {"mode": mode, "proven": False, "status": "failed", "error": str(e), "samples": []}

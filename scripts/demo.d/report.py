@@ -143,7 +143,7 @@ def render(runs, conditions):
             "writes {rate_mib} MiB of pages a second into a window of {window_mib} MiB, some pages "
             "far more often than others. It is moved over a channel of {bandwidth_mib} MiB/s while "
             "it runs, once under each way to track its writes. Then both sides hash every page and "
-            "compare, and the guest checks its own memory.</p>".format(**conditions),
+            "compare, and the guest checks its own memory. The guest: {guest}.</p>".format(**conditions),
             cards(runs, conditions), "<h2>Figures</h2>", html_table(runs, conditions)]
     if moved:
         body += ["<h2>Downtime by cause</h2>",

@@ -67,7 +67,8 @@ def problems(runs):
 
 
 def render(runs, conditions):
-    lines = ["Guest: {size_mib} MiB RAM, {fill_mib} MiB of it filled, {rate_mib} MiB/s written to "
+    lines = ["Guest: {guest}".format(**conditions),
+             "{size_mib} MiB RAM, {fill_mib} MiB of it filled, {rate_mib} MiB/s written to "
              "{window_mib} MiB; channel: {bandwidth_mib} MiB/s".format(**conditions), "",
              groups_line(), cells_line([column[1] for column in COLUMNS])]
     for run in runs:

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+import unittest
 
-from lib import host
+from lib import host, linux_arm64
 from lib.testcase import FunctionalTest, main
 
 DEMO = host.REPO / 'scripts' / 'demo.d' / 'demo.py'
@@ -28,16 +29,16 @@ class DemoTest(FunctionalTest):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         host.die_with_parent()
 
-    def start(self, *args):
+    def start(self, *args, env=None):
         """The demo as a process, with its temporary files in the test's directory."""
         return subprocess.Popen(
             [sys.executable, str(DEMO), '--build', str(host.BUILD), *args], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=self.prepare,
-            env={**os.environ, 'TMPDIR': self.dir})
+            env={**os.environ, 'TMPDIR': self.dir, **(env or {})})
 
-    def run_demo(self, *args):
+    def run_demo(self, *args, env=None):
         """Returns exit status, stdout, stderr."""
-        process = self.start(*args)
+        process = self.start(*args, env=env)
         self.addCleanup(process.kill)
         out, err = process.communicate(timeout=self.timeout)
         return process.returncode, out, err
@@ -115,6 +116,8 @@ class Runs(DemoTest):
                                          '--report', self.path('report.html'))
         self.assertEqual(status, 0, out + err)
         self.assertIn('going on with translation', err)
+        self.assertIn('64M is less than the 512M that it needs', err)
+        self.assertIn('Guest: the writer without an operating system, arm64', out)
         self.check_table(out)
         self.check_report(self.path('report.html'))
         self.check_results(self.path(self.leftovers()[0]))
@@ -132,6 +135,66 @@ class Runs(DemoTest):
         self.assertEqual(self.leftovers(), [])
         self.assertEqual(self.emulators(), [])
         self.assertFalse(os.path.exists(self.path('report.html')))
+
+
+class Debian(Runs):
+    """The guest is Debian's installer, its writer a program in the shell."""
+
+    accel = None
+    slow = True
+    modes = ('tcg',)
+    test_every_mode = test_translated = test_interrupted = None
+
+    def test_moves(self):
+        try:
+            linux_arm64.kernel()
+        except unittest.SkipTest as e:
+            self.skipTest(str(e))
+        status, out, err = self.run_demo('--accel', 'tcg', '--guest', 'debian', '--keep',
+                                         '--report', self.path('report.html'))
+        self.assertEqual(status, 0, out + err)
+        self.assertIn('Debian boots to a shell prompt', err)
+        self.assertIn('Guest: ' + linux_arm64.PACKAGE, out)
+        self.check_table(out)
+        self.check_report(self.path('report.html'))
+        kept = self.path(self.leftovers()[0])
+        self.check_results(kept)
+        self.assertIn('/writer fill=256M', pathlib.Path(kept, 'tcg.source.serial.txt').read_text('utf-8'))
+        target = pathlib.Path(kept, 'tcg.target.serial.txt').read_text('utf-8')
+        self.assertRegex(target, r'OK pass=\d+ written=\d+\n')
+        self.assertNotIn('READY', target)
+
+
+class NoDebian(DemoTest):
+    """Where its package cannot be had."""
+
+    accel = None
+
+    def setUp(self):
+        super().setUp()
+        self.build = pathlib.Path(self.dir, 'build')
+        (self.build / 'tests' / 'guests').mkdir(parents=True)
+        (self.build / 'qemu-system-aarch64').symlink_to(host.binary('aarch64'))
+        for name in ('writer-aarch64.bin', 'writer-linux-aarch64'):
+            (self.build / 'tests' / 'guests' / name).symlink_to(host.BUILD / 'tests' / 'guests' / name)
+
+    def run_without(self, *args):
+        return self.run_demo('--accel', 'tcg', '--build', str(self.build), '--size', '512M', *args,
+                             env={'PATH': self.dir})
+
+    def test_falls_back(self):
+        status, out, err = self.run_without()
+        self.assertEqual(status, 0, out + err)
+        self.assertIn('no apt-get to download it with', err)
+        self.assertIn('Guest: the writer without an operating system, arm64', out)
+        self.assertRegex(out, r'\ntcg .* yes +ok\n')
+
+    def test_is_refused_when_asked_for(self):
+        status, out, err = self.run_without('--guest', 'debian')
+        self.assertEqual(status, 1, out + err)
+        self.assertIn('--guest debian: debian-installer-12-netboot-arm64: no apt-get', err)
+        self.assertNotIn('Traceback', err)
+        self.assertEqual(self.leftovers(), [])
 
 
 class Failures(DemoTest):
@@ -174,10 +237,15 @@ class Refusals(DemoTest):
     def test_mode_of_the_other(self):
         self.refused(2, 'ring is no mode of --accel tcg, which has tcg', '--accel', 'tcg', '--modes', 'ring')
 
+    def test_guest_of_the_other(self):
+        if host.kvm_problem():
+            self.skipTest(host.kvm_problem())
+        self.refused(2, 'debian is an arm64 guest: give --accel tcg', '--accel', 'kvm', '--guest', 'debian')
+
     def test_help(self):
         code, out, _ = self.run_demo('--help')
         self.assertEqual(code, 0)
-        for option in ('--modes', '--size', '--report', '--keep', 'exit status'):
+        for option in ('--modes', '--guest', '--size', '--report', '--keep', 'exit status'):
             self.assertIn(option, out)
 
 

@@ -98,6 +98,16 @@ def _entry(number, name, mode, content, major=0, minor=0):
     return data + bytes(-len(data) % 4)
 
 
+def add_files(initrd, path, files):
+    """Copy a RAM disk and add (name, mode, content) to what the kernel will unpack.
+
+    The kernel takes archives one after the other, compressed or not, from a multiple of four bytes.
+    """
+    data = pathlib.Path(initrd).read_bytes()
+    added = b''.join(_entry(i, *part) for i, part in enumerate(files, 1))
+    pathlib.Path(path).write_bytes(data + bytes(-len(data) % 4) + added + _entry(0, 'TRAILER!!!', 0, b''))
+
+
 def make_initrd(path, init=INIT):
     """Write a small RAM disk made of parts of the installer's."""
     with gzip.open(installer_initrd()) as archive:

@@ -24,11 +24,12 @@ class Machine:
 
     def __init__(self, directory, name, *extra, guest='writer', append='', memory='256M', smp=1,
                  arch='x86_64', machine=None, accel='kvm', incoming=None, paused=False, testdev=False,
-                 binary=None, env=None, oob=False):
+                 binary=None, env=None, oob=False, kernel=None, initrd=None):
         """Start an emulator in directory, whose files there begin with name.
 
         extra:    more options, each a string of the command line.
-        guest:    name of a guest of the build, or None for no -kernel.
+        guest:    name of a guest of the build, or None for none.
+        kernel:   path of a kernel instead, with initrd or without.
         append:   the guest's options.
         machine:  argument of -machine, default that of the architecture.
         incoming: argument of -incoming.
@@ -53,7 +54,11 @@ class Machine:
         if cpu:
             args += ['-cpu', cpu]
         if guest:
-            args += ['-kernel', str(host.guest(guest, arch)), '-append', append]
+            kernel = str(host.guest(guest, arch))
+        if kernel:
+            args += ['-kernel', kernel, '-append', append]
+        if initrd:
+            args += ['-initrd', initrd]
         if incoming:
             args += ['-incoming', incoming]
         if paused:
