@@ -38,6 +38,9 @@ struct target_desc {
 			  GError **err);
 	/* inject_nmi() - 0 or -errno with @err. NULL: there is no such thing. */
 	int (*inject_nmi)(struct machine *m, GError **err);
+	/* Whether vCPUs list in "unavailable-features" what was asked for and cannot be had:
+	 * clients that find the property expect to name features of that CPU one by one. */
+	bool cpu_lists_unavailable;
 };
 
 extern const struct target_desc target_desc; /* system/target-NAME.c */

@@ -91,7 +91,8 @@ static int list_cpu(GPtrArray *list, struct machine *m, GError **err)
 	add("type", "string", list);
 	add("realized", "bool", list);
 	add("hotplugged", "bool", list);
-	add("unavailable-features", "strList", list);
+	if (target_desc.cpu_lists_unavailable)
+		add("unavailable-features", "strList", list);
 	return target_desc.cpu_expand(m, machine_cpu_model(m), &v, err);
 }
 
@@ -134,7 +135,7 @@ static JsonNode *get_cpu(struct machine *m, const char *path, const char *prop, 
 		return bool_node(prop[0] == 'r');
 	q.unavailable = json_array_new();
 	if (!target_desc.cpu_expand(m, machine_cpu_model(m), &v, err)) {
-		if (!strcmp(prop, "unavailable-features"))
+		if (!strcmp(prop, "unavailable-features") && target_desc.cpu_lists_unavailable)
 			q.found = json_node_init_array(json_node_alloc(), q.unavailable);
 		else if (!q.found)
 			no_property(path, prop, err);

@@ -160,7 +160,8 @@ static int cpu_props(GPtrArray *list, struct emulator *e, const char *type, GErr
 		g_strndup(type, strlen(type) - strlen(target_desc.hw->cpu_type) - 1);
 	const struct cpu_visitor v = { cpu_feature, cpu_value, list };
 
-	add(list, "unavailable-features", "strList", NULL, NULL);
+	if (target_desc.cpu_lists_unavailable)
+		add(list, "unavailable-features", "strList", NULL, NULL);
 	add(list, "realized", "bool", NULL, NULL);
 	return target_desc.cpu_expand(e->machine, model, &v, err);
 }

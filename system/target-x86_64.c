@@ -48,5 +48,6 @@ const struct target_desc target_desc = {
 	.cpu_models = x86_cpu_models,
 	.cpu_needs_kvm = cpu_needs_kvm,
 	.cpu_expand = cpu_expand,
+	.cpu_lists_unavailable = true,
 	.inject_nmi = inject_nmi,
 };

@@ -23,6 +23,7 @@
 #define SUBSYSTEM        0x1100 /* of a device that is modern only */
 #define VECTORS_AUTO     UINT32_MAX
 #define VECTORS_MAX      2048
+#define NON_TRANSITIONAL "-pci-non-transitional"
 #define POWER_MANAGEMENT 3 /* version of the capability */
 
 /* What the PCI side has to know of each kind of device. */
@@ -180,10 +181,20 @@ static const struct virtio_transport_ops transport_ops = {
 
 /* ---- life ---- */
 
+/* A type whose name says so has the modern interface only, wherever it sits. */
+static bool is_non_transitional(const struct virtio_pci *p)
+{
+	return g_str_has_suffix(p->pci.dev.type->name, NON_TRANSITIONAL);
+}
+
 static int choose_interfaces(struct virtio_pci *p, GError **err)
 {
 	bool below_port = pci_bus_is_below_port(p->pci.dev.on_bus);
 
+	if (is_non_transitional(p)) {
+		p->has_modern = true;
+		return 0;
+	}
 	p->has_modern = !p->opt_disable_modern;
 	p->has_legacy = p->opt_disable_legacy == OOA_AUTO ? !below_port || !p->has_modern
 							  : p->opt_disable_legacy == OOA_OFF;
@@ -293,15 +304,26 @@ static const struct property virtio_pci_props[] = {
 	PROP_END,
 };
 
-#define VIRTIO_PCI_TYPE(nm, in, cat, what)                                                         \
+static const struct property non_transitional_props[] = {
+	PCI_PROPS(struct virtio_pci),
+	PROP(struct virtio_pci, opt_vectors, "vectors", U32, "4294967295",
+	     "MSI-X vectors; 0: none; 4294967295: as many as the device has use for"),
+	PROP_END,
+};
+
+#define VIRTIO_PCI_FORM(nm, short_name, in, cat, what, own_props)                                  \
 	{                                                                                          \
-		.name = nm "-pci", .alias = nm, .desc = what " on PCI", .category = cat,           \
+		.name = nm, .alias = short_name, .desc = what, .category = cat,                    \
 		.bus = PCI_BUS_TYPE, .provides_bus = "virtio-bus", .bus_slots = 1,                 \
 		.bus_name = "virtio-bus", .bus_path = pci_path, .inner = &(in),                    \
-		.instance_size = sizeof(struct virtio_pci), .props = virtio_pci_props,             \
+		.instance_size = sizeof(struct virtio_pci), .props = own_props,                    \
 		.user_creatable = true, .realize = virtio_pci_realize,                             \
 		.unrealize = virtio_pci_unrealize, .reset = virtio_pci_reset,                      \
 	}
+#define VIRTIO_PCI_TYPE(nm, in, cat, what)                                                         \
+	VIRTIO_PCI_FORM(nm "-pci", nm, in, cat, what " on PCI", virtio_pci_props),                 \
+		VIRTIO_PCI_FORM(nm NON_TRANSITIONAL, NULL, in, cat,                                \
+				what " on PCI, from Virtio 1.0 on", non_transitional_props)
 
 static const struct device_type types[] = {
 	VIRTIO_PCI_TYPE("virtio-blk", virtio_blk_type, DEVICE_STORAGE, "virtio block device"),
@@ -314,5 +336,6 @@ static const struct device_type types[] = {
 };
 
 const struct device_type *const hw_virtio_pci_devices[] = {
-	&types[0], &types[1], &types[2], &types[3], &types[4], NULL,
+	&types[0], &types[1], &types[2], &types[3], &types[4], &types[5],
+	&types[6], &types[7], &types[8], &types[9], NULL,
 };
