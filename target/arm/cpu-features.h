@@ -50,6 +50,12 @@ enum arm_feature {
 	ARM_FEAT_HPDS,    /* hierarchical permissions can be switched off */
 	ARM_FEAT_VMID16,  /* VMIDs of 16 bits */
 	ARM_FEAT_TGRAN16, /* granule of 16 KiB */
+	ARM_FEAT_XNX,     /* stage 2 tells execution at EL1 from EL0 */
+	ARM_FEAT_FWB,     /* stage 2 forces write-back */
+	ARM_FEAT_HCX,     /* HCRX_EL2 */
+	ARM_FEAT_EVT,     /* more traps in HCR_EL2 */
+	ARM_FEAT_ECV,     /* offset of the physical counter, traps of the virtual one */
+	ARM_FEAT_VHE,     /* hosts at EL2 */
 	ARM_FEAT_COUNT
 };
 

@@ -5,18 +5,7 @@
 #define TARGET_ARM_EXCP_H
 
 #include "target/arm/cpu.h"
-
-#define HCR_VM      (1ull << 0)
-#define HCR_AMO     (1ull << 5)
-#define HCR_IMO     (1ull << 4)
-#define HCR_FMO     (1ull << 3)
-#define HCR_FB      (1ull << 9)
-#define HCR_VIRTUAL (7ull << 6) /* VF, VI, VSE */
-#define HCR_TWI     (1ull << 13)
-#define HCR_TWE     (1ull << 14)
-#define HCR_TSC     (1ull << 19)
-#define HCR_TGE     (1ull << 27)
-#define HCR_E2H     (1ull << 34)
+#include "target/arm/el2.h"
 
 /*
  * arm_exception_return() - the ERET family: restore PSTATE and continue at @pc.

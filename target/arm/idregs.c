@@ -118,6 +118,7 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	cpu->pstate = PSTATE_SPSEL | el << PSTATE_EL_SHIFT | PSTATE_DAIF;
 	cpu->sctlr_el[1] = SCTLR_RES1_EL1;
 	cpu->sctlr_el[2] = cpu->sctlr_el[3] = SCTLR_RES1_EL2;
+	cpu->hcr_el2 = cpu->has_el2 ? HCR_RW : 0; /* there is no AArch32 */
 	cpu->vpidr_el2 = cpu->midr;
 	cpu->vmpidr_el2 = cpu->mpidr;
 	memset(cpu->pac_key, 0, sizeof(cpu->pac_key));

@@ -5,8 +5,6 @@
 #define SCR_IRQ (1ull << 1)
 #define SCR_FIQ (1ull << 2)
 #define SCR_EA  (1ull << 3)
-#define HCR_VF  (1ull << 6)
-#define HCR_VI  (1ull << 7)
 
 void arm_irq_set(struct arm_cpu *cpu, enum arm_irq_line line, bool level)
 {

@@ -7,7 +7,8 @@
 #include "accel/tcg/mem.h"
 #include "target/arm/mmu.h"
 
-#define ARM_CONTEXTS 16
+#define ARM_CONTEXTS 32
+#define ARM_CONTROLS 16
 #define BUS_CACHE    64
 
 /* Soft TLB of one address space and privilege. */
@@ -22,9 +23,20 @@ struct arm_context {
 	unsigned nblocks;
 };
 
+/* What, beside address space and privilege, decides about the translations of a regime. */
+struct arm_controls {
+	u64 sctlr, tcr, mair, hcr, vtcr;
+};
+
 struct arm_mmu {
 	const struct arm_bus *bus;
-	u64 keys[ARM_CONTEXTS]; /* context_key() of each, ~0 = free */
+	/* Recent sets of controls; contexts have the number of theirs in the key. So a world switch
+	 * finds what it left. */
+	struct arm_controls controls[ARM_CONTROLS];
+	u64 controls_used[ARM_CONTROLS]; /* for least recently used; 0 = free */
+	u8 controls_of[4];               /* number of the set in force for EL n */
+	u8 controls_known;               /* bit n: controls_of[n] is up to date */
+	u64 keys[ARM_CONTEXTS];          /* context_key() of each, ~0 = free */
 	struct arm_context contexts[ARM_CONTEXTS];
 	struct arm_context *current;
 	u64 clock;
@@ -37,6 +49,9 @@ struct arm_mmu {
 
 /* bus->page through a small cache. @phys: 4 KiB aligned. */
 void arm_bus_lookup(struct arm_cpu *cpu, u64 phys, struct arm_bus_page *page);
+
+/* VMID of the current guest, of 8 or 16 bits as VTCR_EL2.VS says. */
+unsigned arm_vmid(const struct arm_cpu *cpu);
 
 /* Register TLB maintenance and address translation instructions. */
 void arm_tlbi_init(struct arm_cpu *cpu);

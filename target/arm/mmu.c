@@ -5,6 +5,7 @@
  * nothing. Global translations are simply found again in each.
  */
 #include "target/arm/mmu.h"
+#include "target/arm/cpu-features.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu-internal.h"
 #include "target/arm/sem.h"
@@ -14,23 +15,38 @@
 #define ISS_ISV      (1u << 24)
 #define FSC_EXTERNAL 0x10
 
+/* Bits of SCTLR_ELx that change what tables mean: M, WXN. */
+#define SCTLR_TRANSLATION (1ull << 0 | 1ull << 19)
+
 /* ---- contexts ---- */
+
+#define TCR_A1  (1ull << 22)
+#define TCR_AS  (1ull << 36)
+#define VTCR_VS (1ull << 19)
 
 static unsigned asid_of(const struct arm_cpu *cpu, unsigned el)
 {
-	bool a1 = cpu->tcr_el[el] >> 22 & 1;
+	u64 tcr = cpu->tcr_el[el], asid;
 
-	if (el == 3 || (el == 2 && !(cpu->hcr_el2 & HCR_E2H)))
+	if (el == 3 || (el == 2 && !arm_is_host(cpu)))
 		return 0;
-	return (a1 ? cpu->ttbr1_el[el] : cpu->ttbr0_el[el]) >> 48;
+	asid = (tcr & TCR_A1 ? cpu->ttbr1_el[el] : cpu->ttbr0_el[el]) >> 48;
+	return tcr & TCR_AS ? asid : asid & 0xff;
+}
+
+unsigned arm_vmid(const struct arm_cpu *cpu)
+{
+	u64 vmid = cpu->vttbr_el2 >> 48;
+
+	return cpu_has(cpu, ARM_FEAT_VMID16) && cpu->vtcr_el2 & VTCR_VS ? vmid : vmid & 0xff;
 }
 
 static u64 context_key(const struct arm_cpu *cpu, const struct arm_regime *r)
 {
-	u64 vmid = r->el == 1 && cpu->has_el2 ? cpu->vttbr_el2 >> 48 : 0;
+	u64 vmid = r->el == 1 && cpu->has_el2 ? arm_vmid(cpu) : 0;
 
 	return (u64)asid_of(cpu, r->el) | vmid << 16 | (u64)r->el << 32 | (u64)r->user << 34 |
-	       (u64)r->pan << 35 | (u64)r->stage2 << 36;
+	       (u64)r->pan << 35 | (u64)r->stage2 << 36 | (u64)cpu->mmu->controls_of[r->el] << 40;
 }
 
 static unsigned key_asid(u64 key)
@@ -46,6 +62,11 @@ static unsigned key_vmid(u64 key)
 static unsigned key_el(u64 key)
 {
 	return key >> 32 & 3;
+}
+
+static unsigned key_controls(u64 key)
+{
+	return key >> 40;
 }
 
 static void flush_context(struct arm_context *c)
@@ -78,10 +99,78 @@ static struct arm_context *context_for(struct arm_mmu *mmu, u64 key)
 	return oldest;
 }
 
+/* ---- controls ---- */
+
+static struct arm_controls controls_now(const struct arm_cpu *cpu, unsigned el)
+{
+	struct arm_controls c = { .sctlr = cpu->sctlr_el[el] & SCTLR_TRANSLATION,
+				  .tcr = cpu->tcr_el[el],
+				  .mair = cpu->mair_el[el] };
+
+	if (el == 2)
+		c.hcr = cpu->hcr_el2 & HCR_E2H;
+	if (el == 1 && cpu->has_el2) {
+		c.hcr = arm_hcr(cpu) & (HCR_VM | HCR_PTW | HCR_DC | HCR_TGE | HCR_FWB);
+		c.vtcr = c.hcr & HCR_VM ? cpu->vtcr_el2 : 0;
+	}
+	return c;
+}
+
+/* Number @i of the controls is given another meaning: the contexts that have it are void. */
+static void forget_controls(struct arm_mmu *mmu, unsigned i)
+{
+	for (unsigned k = 0; k < ARM_CONTEXTS; k++) {
+		if (mmu->keys[k] == ~(u64)0 || key_controls(mmu->keys[k]) != i)
+			continue;
+		flush_context(&mmu->contexts[k]);
+		mmu->keys[k] = ~(u64)0;
+	}
+}
+
+static unsigned number_of(struct arm_mmu *mmu, const struct arm_controls *c)
+{
+	unsigned oldest = 0;
+
+	for (unsigned i = 0; i < ARM_CONTROLS; i++) {
+		if (mmu->controls_used[i] && !memcmp(&mmu->controls[i], c, sizeof(*c)))
+			return i;
+		if (mmu->controls_used[i] < mmu->controls_used[oldest])
+			oldest = i;
+	}
+	forget_controls(mmu, oldest);
+	mmu->controls[oldest] = *c;
+	return oldest;
+}
+
+static void find_controls(struct arm_cpu *cpu, unsigned el)
+{
+	struct arm_mmu *mmu = cpu->mmu;
+	struct arm_controls c;
+	unsigned n;
+
+	if (mmu->controls_known >> el & 1)
+		return;
+	for (unsigned other = 0; other < 4; other++) /* these are not to be replaced */
+		if (mmu->controls_known >> other & 1)
+			mmu->controls_used[mmu->controls_of[other]] = ++mmu->clock;
+	c = controls_now(cpu, el);
+	n = number_of(mmu, &c);
+	mmu->controls_used[n] = ++mmu->clock;
+	mmu->controls_of[el] = n;
+	mmu->controls_known |= 1u << el;
+}
+
+void arm_mmu_controls_changed(struct arm_cpu *cpu)
+{
+	if (cpu->mmu)
+		cpu->mmu->controls_known = 0;
+}
+
 static void select_context(struct arm_cpu *cpu)
 {
 	struct arm_regime r = arm_regime_current(cpu, false);
 
+	find_controls(cpu, r.el);
 	cpu->mmu->current = context_for(cpu->mmu, context_key(cpu, &r));
 	tcg_select(&cpu->tcg, cpu->mmu->current->tlb, arm_state_key(cpu));
 }
@@ -91,6 +180,7 @@ void arm_mmu_begin_unpriv(struct arm_cpu *cpu)
 	struct arm_regime r = arm_regime_current(cpu, true);
 
 	cpu->mmu_saved = cpu->tcg.mmu;
+	find_controls(cpu, r.el);
 	cpu->mmu->current = context_for(cpu->mmu, context_key(cpu, &r));
 	tcg_select(&cpu->tcg, cpu->mmu->current->tlb, cpu->tcg.state_key);
 }
@@ -107,6 +197,7 @@ void arm_mmu_flush(struct arm_cpu *cpu)
 {
 	for (unsigned i = 0; i < ARM_CONTEXTS; i++)
 		flush_context(&cpu->mmu->contexts[i]);
+	cpu->mmu->controls_known = 0;
 	for (unsigned i = 0; i < BUS_CACHE; i++)
 		cpu->mmu->cache[i].phys = ~(u64)0;
 }
@@ -224,7 +315,7 @@ static _Noreturn void raise_fault(struct arm_cpu *cpu, u64 va, enum tcg_access a
 	u32 iss = t->fsc | (t->s1ptw ? ISS_S1PTW : 0);
 
 	arm_mmu_end_unpriv(cpu);
-	if (access == TCG_WRITE)
+	if (access == TCG_WRITE || t->hw_update)
 		iss |= ISS_WNR;
 	if (t->stage2) {
 		cpu->excp.target_el = 2;

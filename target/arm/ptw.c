@@ -4,6 +4,7 @@
  * VMSAv8-64 with 4, 16 and 64 KiB granules and 48-bit addresses; hardware management of the access
  * flag and of dirty state (FEAT_HAFDBS).
  */
+#include "target/arm/cpu-features.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu-internal.h"
 
@@ -43,12 +44,15 @@ struct walk {
 	bool ha, hd;      /* hardware updates access flag, dirty state */
 	bool hpd;         /* hierarchical permissions are ignored */
 	bool stage2;
+	bool translate;   /* stage 2 translates the addresses of tables */
+	unsigned pa_bits; /* of output addresses */
 };
 
 /* What the walk found. */
 struct leaf {
 	u64 desc;
 	u64 where;  /* physical address of the descriptor */
+	u64 ipa;    /* its address before stage 2 */
 	u64 tables; /* OR of the attributes of the tables passed */
 	u64 phys;
 	u64 size;
@@ -69,20 +73,30 @@ static u64 *descriptor_host(struct arm_cpu *cpu, u64 phys)
 	return page.host ? (u64 *)(page.host + (phys & ~TCG_PAGE_MASK)) : NULL;
 }
 
-static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access, bool walk,
-			   struct arm_translation *out);
+/* For whom stage 2 translates. */
+enum s2_purpose { S2_EL1, S2_EL0, S2_WALK };
 
-/* Read the descriptor at @at, which stage 2 still has to translate if @translate. */
-static bool read_descriptor(struct arm_cpu *cpu, u64 at, bool translate, int level,
+static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
+			   enum s2_purpose purpose, struct arm_translation *out);
+
+static unsigned pa_bits(const struct arm_cpu *cpu, unsigned size)
+{
+	static const u8 bits[] = { 32, 36, 40, 42, 44, 48, 48, 48 };
+
+	return bits[MIN(size & 7, cpu->pa_range)];
+}
+
+/* Read the descriptor at @at. */
+static bool read_descriptor(struct arm_cpu *cpu, const struct walk *w, u64 at, int level,
 			    struct leaf *leaf, struct arm_translation *out)
 {
 	const u64 *host;
 
-	leaf->where = at;
-	if (translate) {
+	leaf->where = leaf->ipa = at;
+	if (w->translate) {
 		struct arm_translation second = { 0 };
 
-		if (!stage2_address(cpu, at, TCG_READ, true, &second)) {
+		if (!stage2_address(cpu, at, TCG_READ, S2_WALK, &second)) {
 			*out = second;
 			return false;
 		}
@@ -100,20 +114,28 @@ static bool block_allowed(unsigned granule, int level)
 	return level == 2 || (level == 1 && granule == 12);
 }
 
-static bool walk_tables(struct arm_cpu *cpu, const struct walk *w, bool translate, u64 va,
-			struct leaf *leaf, struct arm_translation *out)
+/* What a descriptor points to has more bits than there are. */
+static bool too_far(const struct walk *w, u64 address)
+{
+	return (address & ADDRESS_48) >> w->pa_bits;
+}
+
+static bool walk_tables(struct arm_cpu *cpu, const struct walk *w, u64 va, struct leaf *leaf,
+			struct arm_translation *out)
 {
 	unsigned stride = w->granule - 3;
 	u64 base = w->base;
 
 	leaf->tables = 0;
+	if (too_far(w, base))
+		return fail(out, FSC_ADDRESS_SIZE, 0);
 	for (int level = w->level;; level++) {
 		unsigned shift = w->granule + stride * (3 - level);
 		unsigned top = level == w->level ? w->input_bits : shift + stride;
 		u64 index = (va & (((u64)1 << top) - 1)) >> shift;
 		u64 size = (u64)1 << shift;
 
-		if (!read_descriptor(cpu, base + index * 8, translate, level, leaf, out))
+		if (!read_descriptor(cpu, w, base + index * 8, level, leaf, out))
 			return false;
 		if (!(leaf->desc & DESC_VALID))
 			return fail(out, FSC_TRANSLATION, level);
@@ -122,22 +144,37 @@ static bool walk_tables(struct arm_cpu *cpu, const struct walk *w, bool translat
 			leaf->level = level;
 			leaf->size = size;
 			leaf->phys = (leaf->desc & ADDRESS_48 & ~(size - 1)) | (va & (size - 1));
-			return true;
+			return !too_far(w, leaf->phys) || fail(out, FSC_ADDRESS_SIZE, level);
 		}
 		if (level == 3 || !(leaf->desc & DESC_TABLE))
 			return fail(out, FSC_TRANSLATION, level);
 		leaf->tables |= leaf->desc;
 		base = leaf->desc & ADDRESS_48 & ~(((u64)1 << w->granule) - 1);
+		if (too_far(w, base))
+			return fail(out, FSC_ADDRESS_SIZE, level);
 	}
 }
 
-/* Replace the descriptor unless it changed meanwhile. Return: false to walk again. */
-static bool update(struct arm_cpu *cpu, struct leaf *leaf, u64 new)
+/* Replace the descriptor unless it changed meanwhile; stage 2 must let a table be written. Return:
+ * false to walk again, or with out->fsc set. */
+static bool update(struct arm_cpu *cpu, const struct walk *w, struct leaf *leaf, u64 new,
+		   struct arm_translation *out)
 {
 	u64 *host = descriptor_host(cpu, leaf->where);
 	u64 old = leaf->desc;
 	struct arm_bus_page page;
 
+	if (w->translate) {
+		struct arm_translation second = { 0 };
+
+		if (!stage2_address(cpu, leaf->ipa, TCG_WRITE, S2_WALK, &second)) {
+			*out = second;
+			out->hw_update = true;
+			return false;
+		}
+		if (second.phys != leaf->where)
+			return false;
+	}
 	arm_bus_lookup(cpu, leaf->where & TCG_PAGE_MASK, &page);
 	if (page.track)
 		cpu->mmu->bus->dirty(cpu->mmu->bus->opaque, leaf->where & TCG_PAGE_MASK);
@@ -166,8 +203,10 @@ static bool has_two_ranges(const struct arm_cpu *cpu, unsigned el)
 }
 
 /* Choose the table for @va. Return: false if no table covers it. */
-static bool stage1_walk(const struct arm_cpu *cpu, unsigned el, u64 va, struct walk *w)
+static bool stage1_walk(const struct arm_cpu *cpu, const struct arm_regime *regime, u64 va,
+			struct walk *w)
 {
+	unsigned el = regime->el;
 	u64 tcr = cpu->tcr_el[el];
 	bool two = has_two_ranges(cpu, el), high = two && va >> 55 & 1;
 	bool tbi = two ? tcr >> (37 + high) & 1 : tcr >> 20 & 1;
@@ -180,10 +219,12 @@ static bool stage1_walk(const struct arm_cpu *cpu, unsigned el, u64 va, struct w
 	w->granule = granule_of((high ? tcr >> 30 : tcr >> 14) & 3, high);
 	w->level = start_level(w->input_bits, w->granule);
 	w->base = ttbr & ADDRESS_48 & ~1ull;
+	w->translate = regime->stage2;
 	w->ha = tcr >> (two ? 39 : 21) & 1;
 	w->hd = tcr >> (two ? 40 : 22) & 1;
 	w->hpd = two ? tcr >> (41 + high) & 1 : tcr >> 24 & 1;
 	w->stage2 = false;
+	w->pa_bits = pa_bits(cpu, tcr >> (two ? 32 : 16));
 	if (two && tcr >> (high ? 23 : 7) & 1) /* EPDn */
 		return false;
 	/* The bits above the input must all be as bit 55 says; TBI leaves out the top byte. */
@@ -242,7 +283,7 @@ static bool update_state(struct arm_cpu *cpu, const struct walk *w, struct leaf 
 	}
 	if (w->hd && new &DESC_DBM && access == TCG_WRITE)
 		new = w->stage2 ? new | DESC_S2AP_W : new & ~DESC_AP_RO;
-	return new == leaf->desc || update(cpu, leaf, new);
+	return new == leaf->desc || update(cpu, w, leaf, new, out);
 }
 
 /* A page that is writable but clean must fault at the first store, to be marked dirty. */
@@ -253,60 +294,118 @@ static bool is_clean(const struct walk *w, const struct leaf *leaf)
 	return w->stage2 ? !(leaf->desc & DESC_S2AP_W) : !!(leaf->desc & DESC_AP_RO);
 }
 
-static void stage2_walk(const struct arm_cpu *cpu, struct walk *w)
+/* Choose the table of stage 2. Return: false if VTCR_EL2 makes no sense: the start level must be
+ * one, and the concatenated tables there at most 16. */
+static bool stage2_walk(const struct arm_cpu *cpu, struct walk *w)
 {
 	u64 vtcr = cpu->vtcr_el2;
-	unsigned sl0 = vtcr >> 6 & 3;
+	int sl0 = vtcr >> 6 & 3, stride, rest;
 
 	w->input_bits = 64 - CLAMP(vtcr & 0x3f, 16, 39);
 	w->granule = granule_of(vtcr >> 14 & 3, false);
-	w->level = w->granule == 12 ? 2 - (int)sl0 : 3 - (int)sl0;
+	w->level = w->granule == 12 ? 2 - sl0 : 3 - sl0;
 	w->base = cpu->vttbr_el2 & ADDRESS_48 & ~1ull;
 	w->ha = vtcr >> 21 & 1;
 	w->hd = vtcr >> 22 & 1;
 	w->hpd = true;
 	w->stage2 = true;
+	w->translate = false;
+	w->pa_bits = pa_bits(cpu, vtcr >> 16);
+	stride = w->granule - 3;
+	rest = (int)w->input_bits - (int)w->granule - stride * (3 - w->level);
+	return w->level >= (w->granule == 12 ? 0 : 1) && rest >= 1 && rest <= stride + 4;
 }
 
-static bool stage2_fault(struct arm_translation *out, u64 ipa, bool walk)
+static bool stage2_fault(struct arm_translation *out, u64 ipa, enum s2_purpose purpose)
 {
 	out->stage2 = true;
-	out->s1ptw = walk;
+	out->s1ptw = purpose == S2_WALK;
 	out->ipa = ipa;
 	return false;
 }
 
-static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access, bool walk,
-			   struct arm_translation *out)
+/* Who may execute: XN[1:0] is 0 both levels, 1 EL0, 2 none, 3 EL1; without FEAT_XNX XN[1] decides.
+ */
+static bool stage2_executable(const struct arm_cpu *cpu, u64 desc, enum s2_purpose purpose)
+{
+	unsigned xn = desc >> 53 & 3;
+
+	if (!cpu_has(cpu, ARM_FEAT_XNX))
+		return !(xn & 2);
+	return xn == 0 || xn == (purpose == S2_EL0 ? 1 : 3);
+}
+
+static void stage2_attributes(const struct arm_cpu *cpu, u64 desc, struct arm_translation *out)
+{
+	unsigned attr = desc >> 2 & 0xf;
+
+	out->normal = false;
+	if (arm_hcr(cpu) &
+	    HCR_FWB) { /* bit 2: Normal or as stage 1 says; 6 is write-back for all */
+		out->device = !(attr & 4);
+		out->normal = attr == 6;
+	} else {
+		out->device = !(attr >> 2);
+	}
+}
+
+static bool stage2_permissions(struct arm_cpu *cpu, const struct walk *w, const struct leaf *leaf,
+			       enum s2_purpose purpose, struct arm_translation *out)
+{
+	out->read = leaf->desc & DESC_S2AP_R;
+	out->write = leaf->desc & DESC_S2AP_W || (w->hd && leaf->desc & DESC_DBM);
+	out->exec = stage2_executable(cpu, leaf->desc, purpose);
+	stage2_attributes(cpu, leaf->desc, out);
+	return !(purpose == S2_WALK && out->device && arm_hcr(cpu) & HCR_PTW);
+}
+
+static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
+			   enum s2_purpose purpose, struct arm_translation *out)
 {
 	struct walk w;
 	struct leaf leaf;
 
-	stage2_walk(cpu, &w);
 	do {
+		bool ok;
+
 		out->fsc = 0;
-		if (ipa >> w.input_bits || w.level < 0) {
+		if (!stage2_walk(cpu, &w) || ipa >> w.input_bits) {
 			fail(out, FSC_TRANSLATION, 0);
-			return stage2_fault(out, ipa, walk);
+			return stage2_fault(out, ipa, purpose);
 		}
-		if (!walk_tables(cpu, &w, false, ipa, &leaf, out))
-			return stage2_fault(out, ipa, walk);
-		out->read = leaf.desc & DESC_S2AP_R;
-		out->write = leaf.desc & DESC_S2AP_W || (w.hd && leaf.desc & DESC_DBM);
-		out->exec = !(leaf.desc & DESC_UXN); /* XN[1]; XN[0] needs FEAT_XNX */
-		out->device = !(leaf.desc >> 4 & 3);
-		if (leaf.desc & DESC_AF && !allowed(out, access)) {
+		if (!walk_tables(cpu, &w, ipa, &leaf, out))
+			return stage2_fault(out, ipa, purpose);
+		ok = stage2_permissions(cpu, &w, &leaf, purpose, out) && allowed(out, access);
+		if ((leaf.desc & DESC_AF || w.ha) && !ok) {
 			fail(out, FSC_PERMISSION, leaf.level);
-			return stage2_fault(out, ipa, walk);
+			return stage2_fault(out, ipa, purpose);
 		}
 	} while (!update_state(cpu, &w, &leaf, access, out) && !out->fsc);
 	if (out->fsc)
-		return stage2_fault(out, ipa, walk);
+		return stage2_fault(out, ipa, purpose);
 	if (access != TCG_WRITE && is_clean(&w, &leaf))
 		out->write = false;
 	out->phys = leaf.phys;
 	out->size = leaf.size;
 	return true;
+}
+
+/* The address itself, where stage 1 is off. */
+static bool flat_address(const struct arm_cpu *cpu, u64 va, struct arm_translation *out)
+{
+	*out = (struct arm_translation){ .phys = va & ADDRESS_48,
+					 .size = TCG_PAGE_SIZE,
+					 .read = true,
+					 .write = true,
+					 .exec = true };
+	return va >> pa_bits(cpu, 7) ? fail(out, FSC_ADDRESS_SIZE, 0) : true;
+}
+
+static bool stage1_is_on(const struct arm_cpu *cpu, unsigned el)
+{
+	if (el == 1 && arm_hcr(cpu) & (HCR_DC | HCR_TGE))
+		return false;
+	return cpu->sctlr_el[el] & SCTLR_M;
 }
 
 static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime, u64 va,
@@ -315,22 +414,17 @@ static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 	struct walk w;
 	struct leaf leaf;
 
-	if (!(cpu->sctlr_el[regime->el] & SCTLR_M)) {
-		*out = (struct arm_translation){ .phys = va & ADDRESS_48,
-						 .size = TCG_PAGE_SIZE,
-						 .read = true,
-						 .write = true,
-						 .exec = true };
-		return va >> 48 ? fail(out, FSC_ADDRESS_SIZE, 0) : true;
-	}
+	if (!stage1_is_on(cpu, regime->el))
+		return flat_address(cpu, va, out);
 	do {
 		*out = (struct arm_translation){ 0 };
-		if (!stage1_walk(cpu, regime->el, va, &w))
+		if (!stage1_walk(cpu, regime, va, &w))
 			return fail(out, FSC_TRANSLATION, 0);
-		if (!walk_tables(cpu, &w, regime->stage2, va, &leaf, out))
+		if (!walk_tables(cpu, &w, va, &leaf, out))
 			return false;
 		stage1_permissions(cpu, regime, &w, &leaf, out);
-		if (leaf.desc & DESC_AF && !allowed(out, access))
+		/* An access flag that is missing comes first, unless the hardware sets it. */
+		if ((leaf.desc & DESC_AF || w.ha) && !allowed(out, access))
 			return fail(out, FSC_PERMISSION, leaf.level);
 	} while (!update_state(cpu, &w, &leaf, access, out) && !out->fsc);
 	if (out->fsc)
@@ -352,7 +446,7 @@ bool arm_translate_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 		return false;
 	if (!regime->stage2 || regime->only_stage1)
 		return true;
-	if (!stage2_address(cpu, out->phys, access, false, &second)) {
+	if (!stage2_address(cpu, out->phys, access, regime->user ? S2_EL0 : S2_EL1, &second)) {
 		*out = second;
 		return false;
 	}
@@ -361,19 +455,17 @@ bool arm_translate_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 	out->read &= second.read;
 	out->write &= second.write;
 	out->exec &= second.exec;
-	out->device |= second.device;
+	out->device = (out->device && !second.normal) || second.device;
 	return true;
 }
 
 struct arm_regime arm_regime_current(const struct arm_cpu *cpu, bool user)
 {
-	u64 host = HCR_E2H | HCR_TGE;
-	unsigned el = cpu_el(cpu);
-	struct arm_regime r = { .el = el ? el : 1, .user = user || el == 0 };
+	struct arm_regime r = { .el = arm_control_el(cpu), .user = cpu_el(cpu) == 0 };
 
-	if (el == 0 && cpu->has_el2 && (cpu->hcr_el2 & host) == host)
-		r.el = 2;
+	/* Unprivileged accesses of EL2 are EL0's only if that is the host's. */
+	r.user |= user && (r.el == 1 || (r.el == 2 && arm_el0_in_host(cpu)));
 	r.pan = cpu->pstate & PSTATE_PAN && !r.user;
-	r.stage2 = r.el == 1 && cpu->has_el2 && cpu->hcr_el2 & HCR_VM;
+	r.stage2 = r.el == 1 && arm_hcr(cpu) & HCR_VM;
 	return r;
 }

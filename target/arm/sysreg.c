@@ -36,12 +36,11 @@ static void write_table(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 v
 	arm_state_changed(cpu);
 }
 
-/* Registers that change what translations mean. The architecture lets a TLB keep old ones until
- * they are invalidated, but nothing is gained by that. */
+/* Registers that change what translations mean. */
 static void write_translation(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
-	if (*field_of(cpu, reg) != val && cpu->mmu)
-		arm_mmu_flush(cpu);
+	if (*field_of(cpu, reg) != val)
+		arm_mmu_controls_changed(cpu);
 	*field_of(cpu, reg) = val;
 	arm_state_changed(cpu);
 }

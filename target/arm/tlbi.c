@@ -51,7 +51,7 @@ static void tlbi_el1(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
 	unsigned crm = op->key >> 3 & 15, op2 = op->key & 7;
 	struct request q = { .el = el2 ? 2 : 1, .asid = -1, .va = ~(u64)0 };
 
-	q.vmid = !el2 && cpu->has_el2 ? (int)(cpu->vttbr_el2 >> 48) : 0;
+	q.vmid = !el2 && cpu->has_el2 ? (int)arm_vmid(cpu) : 0;
 	if (op2 == 2)
 		q.asid = val >> 48;
 	else if (op2 != 0 && (crm == 1 || crm == 3 || crm == 7))
@@ -78,7 +78,7 @@ static void tlbi_stage2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 va
 	bool all_guests = op2 == 4 && crm != 0 && crm != 4;
 	struct request q = { .el = 1, .asid = -1, .va = ~(u64)0 };
 
-	q.vmid = all_guests ? -1 : (int)(cpu->vttbr_el2 >> 48);
+	q.vmid = all_guests ? -1 : (int)arm_vmid(cpu);
 	invalidate(cpu, crm != 7 && crm != 4, &q);
 }
 

@@ -9,7 +9,6 @@
 
 #define MPIDR_RES1 (1ull << 31)
 #define SCR_NS_RW  (1ull << 0 | 1ull << 8 | 1ull << 10) /* non-secure, HVC, AArch64 below */
-#define HCR_RW     (1ull << 31)
 
 static struct arm_vcpu *arm_vcpu_of_tcg(struct tcg_cpu *tcg)
 {
@@ -231,8 +230,6 @@ void arm_cpu_boot_at(struct arm_cpu *cpu, unsigned el, u64 entry, u64 x0)
 {
 	if (cpu->has_el3)
 		cpu->scr_el3 |= SCR_NS_RW;
-	if (cpu->has_el2)
-		cpu->hcr_el2 |= HCR_RW;
 	arm_set_pstate(cpu, PSTATE_SPSEL | el << PSTATE_EL_SHIFT | PSTATE_DAIF);
 	cpu->tcg.r[0] = x0;
 	tcg_set_pc(&cpu->tcg, entry);

@@ -45,6 +45,13 @@ void arm_mmu_first_store(struct tcg_cpu *cpu, const struct tcg_page *page);
 /* arm_mmu_flush() - forget all cached translations. Own thread, or the CPU does not run. */
 void arm_mmu_flush(struct arm_cpu *cpu);
 
+/*
+ * arm_mmu_controls_changed() - a register that changes what translations mean has been written
+ * (SCTLR, TCR, MAIR, HCR_EL2, VTCR_EL2). Nothing is flushed: the old translations are found again
+ * with the old controls. arm_state_changed() must follow.
+ */
+void arm_mmu_controls_changed(struct arm_cpu *cpu);
+
 /* arm_mmu_rearm() - make all stores report to dirty() again. Own thread, or not running. */
 void arm_mmu_rearm(struct arm_cpu *cpu);
 
@@ -61,11 +68,13 @@ struct arm_translation {
 	u64 size;               /* bytes that the descriptors map alike */
 	bool read, write, exec; /* what the same privilege may do with the page */
 	bool device;            /* Device memory: no unaligned accesses */
+	bool normal;            /* of stage 2: Normal memory, whatever stage 1 says */
 	/* If it failed: */
-	u8 fsc;      /* ISS.DFSC or IFSC, 0 = success */
-	bool stage2; /* fault at stage 2: goes to EL2 */
-	bool s1ptw;  /* ... on a stage-1 table */
-	u64 ipa;     /* faulting intermediate address, for HPFAR_EL2 */
+	u8 fsc;         /* ISS.DFSC or IFSC, 0 = success */
+	bool stage2;    /* fault at stage 2: goes to EL2 */
+	bool s1ptw;     /* ... on a stage-1 table */
+	bool hw_update; /* ... that was to be written, for its access flag or dirty state */
+	u64 ipa;        /* faulting intermediate address, for HPFAR_EL2 */
 };
 
 /* Whose translation is asked for. */
