@@ -182,29 +182,14 @@ static u64 run_chase(u64 rounds)
 }
 
 const struct kernel kernels[] = {
-	{ "crc", run_crc },
-	{ "sha", run_sha },
-	{ "sort", run_sort },
-	{ "fib", run_fib },
-	{ "ind", run_ind },
-	{ "copy", run_copy },
-	{ "chase", run_chase },
-	{ "mix", run_mix },
-	{ "interp", run_interp },
-	{ "memory", run_memory },
-	{ "bytewise", run_bytewise },
-	{ "chase-big", run_chase_big },
-	{ "lse", run_lse },
-	{ "llsc", run_llsc },
-	{ "nbody", run_nbody },
-	{ "mandel", run_mandel },
-	{ "single", run_single },
-	{ "saxpy", run_saxpy },
-	{ "daxpy", run_daxpy },
-	{ "dot", run_dot },
-	{ "bytes", run_bytes },
-	{ "vint", run_vint },
-	{ NULL, NULL },
+	{ "crc", run_crc },       { "sha", run_sha },           { "sort", run_sort },
+	{ "fib", run_fib },       { "ind", run_ind },           { "copy", run_copy },
+	{ "chase", run_chase },   { "mix", run_mix },           { "interp", run_interp },
+	{ "memory", run_memory }, { "bytewise", run_bytewise }, { "chase-big", run_chase_big },
+	{ "lse", run_lse },       { "llsc", run_llsc },         { "nbody", run_nbody },
+	{ "mandel", run_mandel }, { "single", run_single },     { "saxpy", run_saxpy },
+	{ "daxpy", run_daxpy },   { "dot", run_dot },           { "sdot", run_sdot },
+	{ "bytes", run_bytes },   { "vint", run_vint },         { NULL, NULL },
 };
 
 int text_same(const char *a, const char *b)

@@ -25,7 +25,8 @@ struct kernel {
 
 extern const struct kernel kernels[]; /* the last one has no name */
 
-kernel_fn run_nbody, run_mandel, run_single, run_saxpy, run_daxpy, run_dot, run_bytes, run_vint;
+kernel_fn run_nbody, run_mandel, run_single, run_saxpy, run_daxpy, run_dot, run_sdot;
+kernel_fn run_bytes, run_vint;
 kernel_fn run_mix, run_interp, run_memory, run_bytewise, run_lse, run_llsc, run_chase_big;
 
 /* Pseudo-random numbers, the same sequence in every program. */

@@ -14,6 +14,11 @@
 #define DESC_USER  (1ul << 6)
 #define DESC_PXN   (1ul << 53)
 #define UART_FR    0x09000018ul
+#define RET        0xd65f03c0u
+#define EXEC_PAGES 2048ul
+#define POOL_BYTES (PAGES * 4096 - 8192) /* without what is used for EL0 */
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 extern char micro_vectors[], user_svc[], user_touch[], user_end[];
 void micro_user(u64 pc, u64 a, u64 b);
@@ -44,6 +49,11 @@ static void flush_page(u64 va)
 			 : "memory");
 }
 
+static void sync_code(void)
+{
+	__asm__ volatile("dsb ish\n\tic iallu\n\tdsb ish\n\tisb" : : : "memory");
+}
+
 void micro_init(void)
 {
 	u64 *table = (u64 *)(MRS(ttbr0_el1) & 0xfffffffff000);
@@ -58,7 +68,7 @@ void micro_init(void)
 	/* the last page holds the programs for EL0 */
 	for (u32 i = 0; i < (u32)(user_end - user_svc); i += 4)
 		*(volatile u32 *)(POOL + (PAGES - 1) * 4096 + i) = *(u32 *)(user_svc + i);
-	__asm__ volatile("dsb ish\n\tic iallu\n\tdsb ish\n\tisb" : : : "memory");
+	sync_code();
 }
 
 static u64 user_pc(const char *program)
@@ -205,6 +215,33 @@ static u64 run_refill_wide(u64 rounds)
 	return touch(rounds, PAGES - 1);
 }
 
+static u64 run_refill_store(u64 rounds)
+{
+	u64 page = 0;
+
+	for (u64 i = 0; i < rounds; i++) {
+		*(volatile u64 *)(VA_BASE + page * 4096 + (page & 63) * 64) = i;
+		page = page + 1 < PAGES - 1 ? page + 1 : 0;
+	}
+	return rounds;
+}
+
+/* A function in each of many pages: fetches need translations, too. */
+static u64 run_refill_exec(u64 rounds)
+{
+	volatile u32 *code = (volatile u32 *)POOL;
+	u64 page = 0;
+
+	for (u64 i = 0; i < EXEC_PAGES; i++)
+		code[i * 1024 + (i & 63) * 16] = RET;
+	sync_code();
+	for (u64 i = 0; i < rounds; i++) {
+		((void (*)(void))(POOL + page * 4096 + (page & 63) * 64))();
+		page = page + 1 < EXEC_PAGES ? page + 1 : 0;
+	}
+	return rounds;
+}
+
 /* Another ASID, then 64 pages: nothing need be translated anew. */
 static u64 run_asid(u64 rounds)
 {
@@ -252,6 +289,37 @@ static u64 run_rewrite(u64 rounds)
 	return sum;
 }
 
+/* ---- code that is new: ten instructions and a branch to the next such block ---- */
+
+static u64 run_translate(u64 rounds)
+{
+	static const u32 block[] = {
+		0x91000421, /* add x1, x1, #1 */
+		0xf9400002, /* ldr x2, [x0] */
+		0xca010043, /* eor x3, x2, x1 */
+		0xf9000403, /* str x3, [x0, #8] */
+		0xcb020064, /* sub x4, x3, x2 */
+		0xd37df085, /* lsl x5, x4, #3 */
+		0xeb02003f, /* cmp x1, x2 */
+		0x9a843084, /* csel x4, x4, x4, lo */
+		0x8a0100a6, /* and x6, x5, x1 */
+		0x14000001, /* b .+4 */
+	};
+	u64 blocks = POOL_BYTES / sizeof(block), data[2] = { 0 };
+	volatile u32 *code = (volatile u32 *)POOL;
+
+	if (rounds < blocks)
+		blocks = rounds;
+	for (u64 i = 0; i < blocks; i++)
+		for (u64 k = 0; k < ARRAY_SIZE(block); k++)
+			code[i * ARRAY_SIZE(block) + k] = block[k];
+	code[blocks * ARRAY_SIZE(block)] = RET;
+	sync_code();
+	for (u64 done = 0; done < rounds; done += blocks)
+		((void (*)(u64 *))POOL)(data);
+	return rounds;
+}
+
 const struct kernel micro[] = {
 	{ "svc", run_svc },
 	{ "svc-el1", run_svc_el1 },
@@ -267,9 +335,12 @@ const struct kernel micro[] = {
 	{ "mmio", run_mmio },
 	{ "refill", run_refill },
 	{ "refill-wide", run_refill_wide },
+	{ "refill-store", run_refill_store },
+	{ "refill-exec", run_refill_exec },
 	{ "asid", run_asid },
 	{ "tlbi-all", run_tlbi_all },
 	{ "tlbi-page", run_tlbi_page },
 	{ "rewrite", run_rewrite },
+	{ "translate", run_translate },
 	{ NULL, NULL },
 };
