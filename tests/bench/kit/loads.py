@@ -11,7 +11,7 @@ FP = {
     'sdot': 80000, 'bytes': 60000, 'vint': 60000,
 }
 # On Linux (tests/bench/guest/linux.c).
-SYSTEM = {'getpid': 120000, 'fault': 20000, 'fork': 100, 'pipe': 5000}
+SYSTEM = {'getpid': 200000, 'fault': 40000, 'fork': 200, 'pipe': 15000}
 KPTI = ('off', 'on')
 
 # Single operations (tests/bench/guest/micro.c): rounds, target in nanoseconds (None: no target).
