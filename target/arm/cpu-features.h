@@ -56,6 +56,9 @@ enum arm_feature {
 	ARM_FEAT_EVT,     /* more traps in HCR_EL2 */
 	ARM_FEAT_ECV,     /* offset of the physical counter, traps of the virtual one */
 	ARM_FEAT_VHE,     /* hosts at EL2 */
+	ARM_FEAT_HAFT,    /* access flag of tables by hardware, with FEAT_TCR2 */
+	ARM_FEAT_HDBSS,   /* list of pages that become dirty; with EL2 only */
+	ARM_FEAT_HACDBS,  /* cleaning of listed pages; with EL2 only */
 	ARM_FEAT_COUNT
 };
 

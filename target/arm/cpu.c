@@ -96,11 +96,11 @@ void check_fp_access(struct arm_cpu *cpu)
 /* The features that rows are for, and those that are not about single encodings. */
 u64 arm_features_max(void)
 {
-	static const u8 others[] = { ARM_FEAT_LSE2,   ARM_FEAT_PAN,    ARM_FEAT_UAO,
-				     ARM_FEAT_DIT,    ARM_FEAT_SSBS,   ARM_FEAT_FP,
-				     ARM_FEAT_FP16,   ARM_FEAT_DPB,    ARM_FEAT_DPB2,
-				     ARM_FEAT_TLBIOS, ARM_FEAT_HAFDBS, ARM_FEAT_HPDS,
-				     ARM_FEAT_VMID16, ARM_FEAT_TGRAN16 };
+	static const u8 others[] = { ARM_FEAT_LSE2,   ARM_FEAT_PAN,     ARM_FEAT_UAO,
+				     ARM_FEAT_DIT,    ARM_FEAT_SSBS,    ARM_FEAT_FP,
+				     ARM_FEAT_FP16,   ARM_FEAT_DPB,     ARM_FEAT_DPB2,
+				     ARM_FEAT_TLBIOS, ARM_FEAT_HAFDBS,  ARM_FEAT_HPDS,
+				     ARM_FEAT_VMID16, ARM_FEAT_TGRAN16, ARM_FEAT_HAFT };
 	u64 mask = a64_row_features;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(others); i++)

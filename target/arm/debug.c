@@ -227,6 +227,7 @@ static bool translate(struct vcpu *vcpu, u64 va, u64 *phys)
 	struct arm_regime regime = arm_regime_current(cpu, false);
 	struct arm_translation t;
 
+	regime.purpose = ARM_FOR_LOOK;
 	if (!arm_translate_address(cpu, &regime, va, TCG_READ, &t))
 		return false;
 	*phys = t.phys;

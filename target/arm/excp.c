@@ -125,12 +125,13 @@ void arm_take_exception(struct arm_cpu *cpu)
 	/* The classes for aborts differ by whether the level changed. */
 	if ((ec == EC_IABORT || ec == EC_DABORT) && from < el)
 		ec -= EC_IABORT - EC_IABORT_LOWER;
-	cpu->esr_el[el] = (u64)ec << 26 | il | cpu->excp.iss;
+	cpu->esr_el[el] = (u64)cpu->excp.iss2 << 32 | (u64)ec << 26 | il | cpu->excp.iss;
 	if (ec == EC_IABORT || ec == EC_IABORT_LOWER || ec == EC_DABORT || ec == EC_DABORT_LOWER ||
 	    ec == EC_PC_ALIGN)
 		cpu->far_el[el] = cpu->excp.far;
 	cpu->excp.pending = false;
 	cpu->excp.target_el = 0;
+	cpu->excp.iss2 = 0;
 	enter(cpu, VECTOR_SYNC, el);
 }
 

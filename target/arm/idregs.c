@@ -74,12 +74,18 @@ static const struct id_field id_fields[] = {
 	{ 7, 0, 40, 2, ARM_FEAT_TGRAN16 },
 	/* ID_AA64MMFR1_EL1 */
 	{ 7, 1, 0, 2, ARM_FEAT_HAFDBS },
+	{ 7, 1, 0, 3, ARM_FEAT_HAFT },
+	{ 7, 1, 0, 4, ARM_FEAT_HDBSS },
 	{ 7, 1, 4, 2, ARM_FEAT_VMID16 },
 	{ 7, 1, 12, 1, ARM_FEAT_HPDS },
 	{ 7, 1, 20, 1, ARM_FEAT_PAN },
 	/* ID_AA64MMFR2_EL1 */
 	{ 7, 2, 4, 1, ARM_FEAT_UAO },
 	{ 7, 2, 32, 1, ARM_FEAT_LSE2 },
+	/* ID_AA64MMFR3_EL1: TCR2_ELx, which FEAT_HAFT needs */
+	{ 7, 3, 0, 1, ARM_FEAT_HAFT },
+	/* ID_AA64MMFR4_EL1 */
+	{ 7, 4, 12, 1, ARM_FEAT_HACDBS },
 };
 
 static void fill_id_registers(struct arm_cpu *cpu)

@@ -53,6 +53,18 @@ void arm_bus_lookup(struct arm_cpu *cpu, u64 phys, struct arm_bus_page *page);
 /* VMID of the current guest, of 8 or 16 bits as VTCR_EL2.VS says. */
 unsigned arm_vmid(const struct arm_cpu *cpu);
 
+/* A leaf of the stage-2 tables that VTTBR_EL2 names. */
+struct arm_stage2_leaf {
+	u64 desc;
+	u64 where; /* physical address of the descriptor */
+	u64 size;  /* bytes that it maps */
+	int level;
+};
+
+/* arm_stage2_find() - walk stage 2 for @ipa without looking at permissions or access flags and
+ * without changing anything. Return: false for any fault. */
+bool arm_stage2_find(struct arm_cpu *cpu, u64 ipa, struct arm_stage2_leaf *found);
+
 /* Register TLB maintenance and address translation instructions. */
 void arm_tlbi_init(struct arm_cpu *cpu);
 

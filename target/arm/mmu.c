@@ -6,6 +6,7 @@
  */
 #include "target/arm/mmu.h"
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu-internal.h"
 #include "target/arm/sem.h"
@@ -315,10 +316,11 @@ static _Noreturn void raise_fault(struct arm_cpu *cpu, u64 va, enum tcg_access a
 	u32 iss = t->fsc | (t->s1ptw ? ISS_S1PTW : 0);
 
 	arm_mmu_end_unpriv(cpu);
-	if (access == TCG_WRITE || t->hw_update)
+	if (access == TCG_WRITE || (t->hw_update && access != TCG_EXEC))
 		iss |= ISS_WNR;
 	if (t->stage2) {
 		cpu->excp.target_el = 2;
+		cpu->excp.iss2 = t->hdbssf ? ESR_ISS2_HDBSSF : 0;
 		cpu->hpfar_el2 = (t->ipa & 0x0000fffffffff000) >> 8;
 		if (access != TCG_EXEC && !t->s1ptw)
 			iss |= instruction_syndrome(cpu);

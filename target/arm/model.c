@@ -10,6 +10,7 @@
 #include "accel/vm.h"
 #include "target/arm.h"
 #include "target/arm/cpu-features.h"
+#include "target/arm/engine_props.h"
 #include "util/error.h"
 
 #define F(name) ((u64)1 << ARM_FEAT_##name)
@@ -46,6 +47,7 @@ struct arm_cpu_model {
 	const struct base_model *base;
 	u64 features;
 	bool pauth;
+	struct arm_engines_config engines; /* none unless the model is max */
 };
 
 /* A property of -cpu. */
@@ -118,6 +120,8 @@ static int unknown_prop(const struct arm_cpu_model *m, const char *name, GError 
 		if (find_prop(m, cpu_props[i].name))
 			g_string_append_printf(known, "%s%s", known->len ? ", " : "",
 					       cpu_props[i].name);
+	if (is_max(m))
+		arm_engine_props_names(known);
 	error_set(err, "-cpu %s: property '%s' not found, the model has %s", m->base->name, name,
 		  known->str);
 	return -EINVAL;
@@ -127,11 +131,20 @@ static int set_prop(struct arm_cpu_model *m, const char *name, const char *text,
 {
 	const struct cpu_prop *p = find_prop(m, name);
 	bool value;
+	int ret;
 
 	/* sve128, sme256, ...: vector lengths. */
 	if (!p && is_max(m) && (g_str_has_prefix(name, "sve") || g_str_has_prefix(name, "sme")) &&
 	    g_ascii_isdigit(name[3]))
 		p = find_prop(m, g_str_has_prefix(name, "sve") ? "sve" : "sme");
+	if (!p && is_max(m)) {
+		ret = arm_engine_prop_set(&m->engines, name, text, err);
+		if (ret != -ENOENT) {
+			if (ret)
+				g_prefix_error(err, "-cpu %s: ", m->base->name);
+			return ret;
+		}
+	}
 	if (!p)
 		return unknown_prop(m, name, err);
 	if (parse_bool(text, &value)) {
@@ -192,6 +205,8 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 	m->base = base;
 	m->features = is_max(m) ? arm_features_max() : base->features;
 	m->pauth = m->features & F(PAUTH);
+	if (is_max(m))
+		arm_engine_props_init(&m->engines);
 	for (int i = 1; items[i]; i++) {
 		if (*items[i] && parse_item(m, items[i], err)) {
 			arm_cpu_model_destroy(m);
@@ -214,11 +229,22 @@ void arm_cpu_model_props(const struct arm_cpu_model *m,
 	for (unsigned i = 0; i < ARRAY_SIZE(cpu_props); i++)
 		if (find_prop(m, cpu_props[i].name))
 			fn(opaque, cpu_props[i].name, prop_value(m, &cpu_props[i]));
+	if (is_max(m))
+		arm_engine_props_bools(&m->engines, fn, opaque);
+}
+
+const struct arm_engines_config *arm_cpu_model_engines(const struct arm_cpu_model *m)
+{
+	return &m->engines;
 }
 
 void arm_cpu_model_apply(const struct arm_cpu_model *m, struct arm_cpu *cpu)
 {
 	cpu->features = m->features;
+	if (cpu->has_el2 && m->engines.hdbss)
+		cpu->features |= F(HDBSS);
+	if (cpu->has_el2 && m->engines.hacdbs)
+		cpu->features |= F(HACDBS);
 	cpu->midr = m->base->midr;
 	cpu->pa_range = m->base->pa_range;
 }

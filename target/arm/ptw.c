@@ -5,6 +5,7 @@
  * flag and of dirty state (FEAT_HAFDBS).
  */
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu-internal.h"
 
@@ -42,8 +43,10 @@ struct walk {
 	unsigned granule; /* log2 of its size */
 	int level;        /* to start at */
 	bool ha, hd;      /* hardware updates access flag, dirty state */
+	bool haft;        /* ... and the access flag of tables */
 	bool hpd;         /* hierarchical permissions are ignored */
 	bool stage2;
+	u8 purpose;       /* enum arm_purpose */
 	bool translate;   /* stage 2 translates the addresses of tables */
 	unsigned pa_bits; /* of output addresses */
 };
@@ -77,7 +80,8 @@ static u64 *descriptor_host(struct arm_cpu *cpu, u64 phys)
 enum s2_purpose { S2_EL1, S2_EL0, S2_WALK };
 
 static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
-			   enum s2_purpose purpose, struct arm_translation *out);
+			   enum s2_purpose purpose, enum arm_purpose why,
+			   struct arm_translation *out);
 
 static unsigned pa_bits(const struct arm_cpu *cpu, unsigned size)
 {
@@ -96,7 +100,7 @@ static bool read_descriptor(struct arm_cpu *cpu, const struct walk *w, u64 at, i
 	if (w->translate) {
 		struct arm_translation second = { 0 };
 
-		if (!stage2_address(cpu, at, TCG_READ, S2_WALK, &second)) {
+		if (!stage2_address(cpu, at, TCG_READ, S2_WALK, w->purpose, &second)) {
 			*out = second;
 			return false;
 		}
@@ -107,6 +111,39 @@ static bool read_descriptor(struct arm_cpu *cpu, const struct walk *w, u64 at, i
 		return fail(out, FSC_EXTERNAL_WALK, level);
 	leaf->desc = __atomic_load_n(host, __ATOMIC_ACQUIRE);
 	return true;
+}
+
+/* Replace the descriptor unless it changed meanwhile; stage 2 must let a table be written. Return:
+ * false to walk again, or with out->fsc set. */
+static bool update(struct arm_cpu *cpu, const struct walk *w, struct leaf *leaf, u64 new,
+		   struct arm_translation *out)
+{
+	u64 *host = descriptor_host(cpu, leaf->where);
+	u64 old = leaf->desc;
+	struct arm_bus_page page;
+	bool done;
+
+	if (w->translate) {
+		struct arm_translation second = { 0 };
+
+		if (!stage2_address(cpu, leaf->ipa, TCG_WRITE, S2_WALK, ARM_FOR_ACCESS, &second)) {
+			*out = second;
+			out->hw_update = true;
+			return false;
+		}
+		if (second.phys != leaf->where)
+			return false;
+	}
+	arm_bus_lookup(cpu, leaf->where & TCG_PAGE_MASK, &page);
+	if (!host || !page.writable) /* a table in ROM cannot be updated */
+		return fail(out, FSC_EXTERNAL_WALK, leaf->level);
+	if (page.track)
+		cpu->mmu->bus->dirty(cpu->mmu->bus->opaque, leaf->where & TCG_PAGE_MASK);
+	leaf->desc = new;
+	done = __atomic_compare_exchange_n(host, &old, new, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+	tcg_invalidate_host(host, sizeof(new));
+	return done;
 }
 
 static bool block_allowed(unsigned granule, int level)
@@ -135,52 +172,31 @@ static bool walk_tables(struct arm_cpu *cpu, const struct walk *w, u64 va, struc
 		u64 index = (va & (((u64)1 << top) - 1)) >> shift;
 		u64 size = (u64)1 << shift;
 
+		leaf->level = level;
 		if (!read_descriptor(cpu, w, base + index * 8, level, leaf, out))
 			return false;
 		if (!(leaf->desc & DESC_VALID))
 			return fail(out, FSC_TRANSLATION, level);
 		if (level == 3 ? !!(leaf->desc & DESC_TABLE)
 			       : !(leaf->desc & DESC_TABLE) && block_allowed(w->granule, level)) {
-			leaf->level = level;
 			leaf->size = size;
 			leaf->phys = (leaf->desc & ADDRESS_48 & ~(size - 1)) | (va & (size - 1));
 			return !too_far(w, leaf->phys) || fail(out, FSC_ADDRESS_SIZE, level);
 		}
 		if (level == 3 || !(leaf->desc & DESC_TABLE))
 			return fail(out, FSC_TRANSLATION, level);
+		if (w->haft && !(leaf->desc & DESC_AF) && w->purpose != ARM_FOR_LOOK &&
+		    !update(cpu, w, leaf, leaf->desc | DESC_AF, out)) {
+			if (out->fsc)
+				return false;
+			level--; /* it changed meanwhile: read it again */
+			continue;
+		}
 		leaf->tables |= leaf->desc;
 		base = leaf->desc & ADDRESS_48 & ~(((u64)1 << w->granule) - 1);
 		if (too_far(w, base))
 			return fail(out, FSC_ADDRESS_SIZE, level);
 	}
-}
-
-/* Replace the descriptor unless it changed meanwhile; stage 2 must let a table be written. Return:
- * false to walk again, or with out->fsc set. */
-static bool update(struct arm_cpu *cpu, const struct walk *w, struct leaf *leaf, u64 new,
-		   struct arm_translation *out)
-{
-	u64 *host = descriptor_host(cpu, leaf->where);
-	u64 old = leaf->desc;
-	struct arm_bus_page page;
-
-	if (w->translate) {
-		struct arm_translation second = { 0 };
-
-		if (!stage2_address(cpu, leaf->ipa, TCG_WRITE, S2_WALK, &second)) {
-			*out = second;
-			out->hw_update = true;
-			return false;
-		}
-		if (second.phys != leaf->where)
-			return false;
-	}
-	arm_bus_lookup(cpu, leaf->where & TCG_PAGE_MASK, &page);
-	if (page.track)
-		cpu->mmu->bus->dirty(cpu->mmu->bus->opaque, leaf->where & TCG_PAGE_MASK);
-	leaf->desc = new;
-	return __atomic_compare_exchange_n(host, &old, new, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
 }
 
 static unsigned granule_of(unsigned field, bool upper)
@@ -221,7 +237,9 @@ static bool stage1_walk(const struct arm_cpu *cpu, const struct arm_regime *regi
 	w->base = ttbr & ADDRESS_48 & ~1ull;
 	w->translate = regime->stage2;
 	w->ha = tcr >> (two ? 39 : 21) & 1;
-	w->hd = tcr >> (two ? 40 : 22) & 1;
+	w->hd = w->ha && tcr >> (two ? 40 : 22) & 1;
+	w->haft = w->ha && arm_haft_enabled(cpu, el);
+	w->purpose = regime->purpose;
 	w->hpd = two ? tcr >> (41 + high) & 1 : tcr >> 24 & 1;
 	w->stage2 = false;
 	w->pa_bits = pa_bits(cpu, tcr >> (two ? 32 : 16));
@@ -267,31 +285,36 @@ static bool allowed(const struct arm_translation *t, enum tcg_access access)
 	return access == TCG_READ ? t->read : access == TCG_WRITE ? t->write : t->exec;
 }
 
-/* Set the access flag and, for a write, the dirty state. Return: false if the descriptor changed;
- * with out->fsc set if the flag must be set by software. */
-static bool update_state(struct arm_cpu *cpu, const struct walk *w, struct leaf *leaf,
-			 enum tcg_access access, struct arm_translation *out)
-{
-	u64 new = leaf->desc;
-
-	if (!(new &DESC_AF)) {
-		if (!w->ha) {
-			fail(out, FSC_ACCESS_FLAG, leaf->level);
-			return false;
-		}
-		new |= DESC_AF;
-	}
-	if (w->hd && new &DESC_DBM && access == TCG_WRITE)
-		new = w->stage2 ? new | DESC_S2AP_W : new & ~DESC_AP_RO;
-	return new == leaf->desc || update(cpu, w, leaf, new, out);
-}
-
 /* A page that is writable but clean must fault at the first store, to be marked dirty. */
 static bool is_clean(const struct walk *w, const struct leaf *leaf)
 {
 	if (!(w->hd && leaf->desc & DESC_DBM))
 		return false;
 	return w->stage2 ? !(leaf->desc & DESC_S2AP_W) : !!(leaf->desc & DESC_AP_RO);
+}
+
+/* Check the access flag and permissions of a leaf: a flag that is missing comes first, unless the
+ * hardware sets it. */
+static bool leaf_allows(const struct walk *w, const struct leaf *leaf, bool ok,
+			struct arm_translation *out)
+{
+	if (!(leaf->desc & DESC_AF) && !w->ha)
+		return fail(out, FSC_ACCESS_FLAG, leaf->level);
+	return ok || fail(out, FSC_PERMISSION, leaf->level);
+}
+
+/* What hardware makes of the descriptor. */
+static u64 updated(const struct walk *w, const struct leaf *leaf, enum tcg_access access)
+{
+	u64 new = leaf->desc;
+
+	if (w->purpose == ARM_FOR_LOOK)
+		return new;
+	if (w->ha)
+		new |= DESC_AF;
+	if (access == TCG_WRITE && w->purpose == ARM_FOR_ACCESS && is_clean(w, leaf))
+		new = w->stage2 ? new | DESC_S2AP_W : new & ~DESC_AP_RO;
+	return new;
 }
 
 /* Choose the table of stage 2. Return: false if VTCR_EL2 makes no sense: the start level must be
@@ -305,8 +328,9 @@ static bool stage2_walk(const struct arm_cpu *cpu, struct walk *w)
 	w->granule = granule_of(vtcr >> 14 & 3, false);
 	w->level = w->granule == 12 ? 2 - sl0 : 3 - sl0;
 	w->base = cpu->vttbr_el2 & ADDRESS_48 & ~1ull;
-	w->ha = vtcr >> 21 & 1;
-	w->hd = vtcr >> 22 & 1;
+	w->ha = vtcr & VTCR_HA;
+	w->hd = w->ha && vtcr & VTCR_HD;
+	w->haft = w->ha && vtcr & VTCR_HAFT && cpu_has(cpu, ARM_FEAT_HAFT);
 	w->hpd = true;
 	w->stage2 = true;
 	w->translate = false;
@@ -359,34 +383,73 @@ static bool stage2_permissions(struct arm_cpu *cpu, const struct walk *w, const 
 	return !(purpose == S2_WALK && out->device && arm_hcr(cpu) & HCR_PTW);
 }
 
-static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
-			   enum s2_purpose purpose, struct arm_translation *out)
+/* Whether the change of the leaf from clean to dirty, if @new is one, can be logged. */
+static bool can_log(struct arm_cpu *cpu, const struct leaf *leaf, u64 new,
+		    struct arm_translation *out)
 {
-	struct walk w;
+	if (!(new & ~leaf->desc &DESC_S2AP_W))
+		return true;
+	switch (arm_hdbss_prepare(cpu)) {
+	case ARM_HDBSS_FULL: out->hdbssf = true; return fail(out, FSC_PERMISSION, leaf->level);
+	case ARM_HDBSS_ABORT: out->hdbssf = true; return fail(out, FSC_EXTERNAL_WALK, leaf->level);
+	default: return true;
+	}
+}
+
+/* Find the leaf for @ipa. Return: false with out->fsc set. */
+static bool stage2_leaf(struct arm_cpu *cpu, struct walk *w, u64 ipa, struct leaf *leaf,
+			struct arm_translation *out)
+{
+	if (!stage2_walk(cpu, w) || ipa >> w->input_bits)
+		return fail(out, FSC_TRANSLATION, 0);
+	return walk_tables(cpu, w, ipa, leaf, out);
+}
+
+static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
+			   enum s2_purpose purpose, enum arm_purpose why,
+			   struct arm_translation *out)
+{
+	struct walk w = { .purpose = why };
 	struct leaf leaf;
+	u64 old, new;
 
 	do {
 		bool ok;
 
 		out->fsc = 0;
-		if (!stage2_walk(cpu, &w) || ipa >> w.input_bits) {
-			fail(out, FSC_TRANSLATION, 0);
-			return stage2_fault(out, ipa, purpose);
-		}
-		if (!walk_tables(cpu, &w, ipa, &leaf, out))
+		if (!stage2_leaf(cpu, &w, ipa, &leaf, out))
 			return stage2_fault(out, ipa, purpose);
 		ok = stage2_permissions(cpu, &w, &leaf, purpose, out) && allowed(out, access);
-		if ((leaf.desc & DESC_AF || w.ha) && !ok) {
-			fail(out, FSC_PERMISSION, leaf.level);
+		old = leaf.desc;
+		new = updated(&w, &leaf, access);
+		if (!leaf_allows(&w, &leaf, ok, out) || !can_log(cpu, &leaf, new, out))
 			return stage2_fault(out, ipa, purpose);
-		}
-	} while (!update_state(cpu, &w, &leaf, access, out) && !out->fsc);
+	} while (new != old && !update(cpu, &w, &leaf, new, out) && !out->fsc);
 	if (out->fsc)
 		return stage2_fault(out, ipa, purpose);
-	if (access != TCG_WRITE && is_clean(&w, &leaf))
+	if (new & ~old & DESC_S2AP_W)
+		arm_hdbss_append(cpu, ipa & ~(leaf.size - 1), leaf.level, purpose == S2_WALK);
+	if (is_clean(&w, &leaf))
 		out->write = false;
 	out->phys = leaf.phys;
 	out->size = leaf.size;
+	return true;
+}
+
+bool arm_stage2_find(struct arm_cpu *cpu, u64 ipa, struct arm_stage2_leaf *found)
+{
+	struct walk w = { .purpose = ARM_FOR_LOOK };
+	struct arm_translation out = { 0 };
+	struct leaf leaf;
+
+	if (!stage2_leaf(cpu, &w, ipa, &leaf, &out))
+		return false;
+	*found = (struct arm_stage2_leaf){
+		.desc = leaf.desc,
+		.where = leaf.where,
+		.size = leaf.size,
+		.level = leaf.level,
+	};
 	return true;
 }
 
@@ -413,6 +476,7 @@ static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 {
 	struct walk w;
 	struct leaf leaf;
+	u64 old, new;
 
 	if (!stage1_is_on(cpu, regime->el))
 		return flat_address(cpu, va, out);
@@ -423,13 +487,14 @@ static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 		if (!walk_tables(cpu, &w, va, &leaf, out))
 			return false;
 		stage1_permissions(cpu, regime, &w, &leaf, out);
-		/* An access flag that is missing comes first, unless the hardware sets it. */
-		if ((leaf.desc & DESC_AF || w.ha) && !allowed(out, access))
-			return fail(out, FSC_PERMISSION, leaf.level);
-	} while (!update_state(cpu, &w, &leaf, access, out) && !out->fsc);
+		if (!leaf_allows(&w, &leaf, allowed(out, access), out))
+			return false;
+		old = leaf.desc;
+		new = updated(&w, &leaf, access);
+	} while (new != old && !update(cpu, &w, &leaf, new, out) && !out->fsc);
 	if (out->fsc)
 		return false;
-	if (access != TCG_WRITE && is_clean(&w, &leaf))
+	if (is_clean(&w, &leaf))
 		out->write = false;
 	out->device = !(cpu->mair_el[regime->el] >> (8 * (leaf.desc >> 2 & 7)) & 0xf0);
 	out->phys = leaf.phys;
@@ -446,7 +511,8 @@ bool arm_translate_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 		return false;
 	if (!regime->stage2 || regime->only_stage1)
 		return true;
-	if (!stage2_address(cpu, out->phys, access, regime->user ? S2_EL0 : S2_EL1, &second)) {
+	if (!stage2_address(cpu, out->phys, access, regime->user ? S2_EL0 : S2_EL1, regime->purpose,
+			    &second)) {
 		*out = second;
 		return false;
 	}

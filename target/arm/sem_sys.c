@@ -147,6 +147,7 @@ static void ic_ivau(struct arm_cpu *cpu, u64 va)
 	struct arm_regime regime = arm_regime_current(cpu, false);
 	struct arm_translation t;
 
+	regime.purpose = ARM_FOR_LOOK;
 	if (cpu->mmu && arm_translate_address(cpu, &regime, va, TCG_READ, &t))
 		tcg_invalidate(t.phys & ~(u64)63, 64);
 }

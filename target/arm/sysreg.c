@@ -267,6 +267,8 @@ static const struct arm_sysreg builtin[] = {
 	HOOK(3, 0, 2, 0, 0, 1, "TTBR0_EL1", ttbr0_el[1], write_table),
 	HOOK(3, 0, 2, 0, 1, 1, "TTBR1_EL1", ttbr1_el[1], write_table),
 	HOOK(3, 0, 2, 0, 2, 1, "TCR_EL1", tcr_el[1], write_translation),
+	HOOK(3, 0, 2, 0, 3, 1, "TCR2_EL1", tcr2_el[1], write_translation),
+	HOOK(3, 4, 2, 0, 3, 2, "TCR2_EL2", tcr2_el[2], write_translation),
 	HOOK(3, 4, 2, 0, 0, 2, "TTBR0_EL2", ttbr0_el[2], write_table),
 	HOOK(3, 4, 2, 0, 1, 2, "TTBR1_EL2", ttbr1_el[2], write_table),
 	HOOK(3, 4, 2, 0, 2, 2, "TCR_EL2", tcr_el[2], write_translation),

@@ -113,6 +113,7 @@ static void address_translate(struct arm_cpu *cpu, const struct arm_sysreg *op, 
 	r.user = user;
 	r.pan = (op->key >> 3 & 15) == 9 && cpu->pstate & PSTATE_PAN;
 	r.only_stage1 = op1 == 0;
+	r.purpose = ARM_FOR_AT;
 	translate_to_par(cpu, &r, val, op2 & 1);
 }
 

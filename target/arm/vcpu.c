@@ -3,6 +3,7 @@
 
 #include "accel/tcg.h"
 #include "target/arm/debug.h"
+#include "target/arm/engines.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/model.h"
@@ -180,6 +181,7 @@ static const struct cpu_ops arm_cpu_ops = {
 
 static void free_vcpu(struct arm_vcpu *v)
 {
+	arm_engines_destroy(&v->cpu);
 	arm_mmu_destroy(&v->cpu);
 	tcg_cpu_unregister(&v->cpu.tcg);
 	if (v->cpu.sysregs)
@@ -196,15 +198,16 @@ struct vcpu *arm_cpu_create(struct vm *vm, const struct arm_cpu_model *model,
 	struct vcpu *vcpu;
 
 	cpu->tcg.ops = &arm_tcg_ops;
+	cpu->has_el2 = config->has_el2;
 	arm_cpu_model_apply(model, cpu);
 	cpu->mpidr = config->mpidr | MPIDR_RES1;
-	cpu->has_el2 = config->has_el2;
 	cpu->has_el3 = config->has_el3;
 	cpu->conduit = config->conduit;
 	v->starts_off = config->starts_off;
 	arm_bus_init(v);
 	tcg_cpu_register(&cpu->tcg, tcg_accel_jit(vm->accel));
 	arm_mmu_create(cpu, &v->bus);
+	arm_engines_create(cpu, arm_cpu_model_engines(model));
 	vcpu = vcpu_create(vm, &arm_cpu_ops, v, err);
 	if (!vcpu) {
 		free_vcpu(v);

@@ -77,6 +77,7 @@ enum arm_wait { ARM_WAIT_NONE, ARM_WAIT_INTERRUPT, ARM_WAIT_EVENT };
 struct arm_exception {
 	u32 ec;       /* enum arm_ec */
 	u32 iss;      /* ESR_ELx.ISS without IL */
+	u32 iss2;     /* ESR_ELx.ISS2, set before arm_raise() */
 	u64 far;      /* FAR_ELx where the class has one */
 	u8 target_el; /* 0 = the usual routing */
 	bool pending;
@@ -96,7 +97,8 @@ struct arm_cpu {
 	u64 tpidr_el[4], tpidrro_el0;
 	u64 hcr_el2, scr_el3, cpacr_el1, cptr_el2, mdcr_el2, vttbr_el2, vtcr_el2;
 	u64 contextidr_el[4], par_el1, cntkctl_el1, mdscr_el1, hpfar_el2;
-	u64 vmpidr_el2, vpidr_el2;
+	u64 vmpidr_el2, vpidr_el2, tcr2_el[4];
+	u64 hdbssbr_el2, hdbssprod_el2;          /* FEAT_HDBSS; see target/arm/engines.h */
 	struct arm_timer_regs timer[ARM_TIMERS]; /* after a change: arm_timers_update() */
 	u64 cntvoff_el2, cntpoff_el2, cnthctl_el2, cntfrq_el0;
 	u64 csselr_el1, oslsr_el1, osdlr_el1;
@@ -119,9 +121,10 @@ struct arm_cpu {
 	 * without one. ID_AA64PFR0_EL1.GIC tells the guest. */
 	struct gicv3_cpu *icc;
 	void (*icc_reset)(struct arm_cpu *cpu);
-	struct arm_timers *timers; /* NULL without arm_timers_create() */
-	struct arm_mmu *mmu;       /* translation contexts, NULL without arm_mmu_create() */
-	u64 id[8][8];              /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
+	struct arm_timers *timers;   /* NULL without arm_timers_create() */
+	struct arm_mmu *mmu;         /* translation contexts, NULL without arm_mmu_create() */
+	struct arm_engines *engines; /* dirty-state engines, NULL without arm_engines_create() */
+	u64 id[8][8];                /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
 };
 
 static inline struct arm_cpu *arm_cpu_of(struct tcg_cpu *cpu)

@@ -74,8 +74,13 @@ struct arm_translation {
 	bool stage2;    /* fault at stage 2: goes to EL2 */
 	bool s1ptw;     /* ... on a stage-1 table */
 	bool hw_update; /* ... that was to be written, for its access flag or dirty state */
+	bool hdbssf;    /* because the page could not be logged as dirty (ESR_EL2.ISS2.HDBSSF) */
 	u64 ipa;        /* faulting intermediate address, for HPFAR_EL2 */
 };
+
+/* What for: who only looks changes no descriptor, and is stopped by no access flag that hardware
+ * would set; AT sets access flags, and makes no page dirty. */
+enum arm_purpose { ARM_FOR_ACCESS, ARM_FOR_AT, ARM_FOR_LOOK };
 
 /* Whose translation is asked for. */
 struct arm_regime {
@@ -84,6 +89,7 @@ struct arm_regime {
 	bool pan;         /* privileged accesses to user pages are refused */
 	bool stage2;      /* stage 2 follows */
 	bool only_stage1; /* for AT S1E*: ignore stage 2 for the result */
+	u8 purpose;       /* enum arm_purpose */
 };
 
 /* The regime of the CPU's current state, or of its unprivileged accesses with @user. */

@@ -1,0 +1,95 @@
+/*
+ * target/arm/engines.h - what the dirty-state engines and the MMU know of each other.
+ */
+#ifndef TARGET_ARM_ENGINES_PRIV_H
+#define TARGET_ARM_ENGINES_PRIV_H
+
+#include "target/arm/cpu-features.h"
+#include "target/arm/cpu.h"
+
+#define VTCR_HA    (1ull << 21)
+#define VTCR_HD    (1ull << 22)
+#define VTCR_HAFT  (1ull << 44)
+#define VTCR_HDBSS (1ull << 45)
+
+#define SCR_HDBSSEN  (1ull << 60)
+#define SCR_HACDBSEN (1ull << 61)
+
+#define ESR_ISS2_HDBSSF (1u << 11)
+
+#define TCR2_HAFT (1ull << 11)
+
+/* arm_haft_enabled() - whether the access flag of stage-1 tables of regime @el is hardware's, as
+ * far as TCR2_ELx says; TCR_ELx.HA must be set too. */
+static inline bool arm_haft_enabled(const struct arm_cpu *cpu, unsigned el)
+{
+	return cpu_has(cpu, ARM_FEAT_HAFT) && cpu->tcr2_el[el] & TCR2_HAFT;
+}
+
+/* Base address and size of both buffers: HDBSSBR_EL2, HACDBSBR_EL2. */
+#define BUFFER_BADDR  0x00fffffffffff000ull
+#define BUFFER_SZ     15ull
+#define BUFFER_SZ_MAX 9u /* 2 MiB; larger values are reserved, and taken as this */
+
+/* HDBSSPROD_EL2 */
+#define PROD_INDEX         0x7ffffull
+#define PROD_FSC_SHIFT     26
+#define PROD_FSC           (0x3full << PROD_FSC_SHIFT)
+#define FSC_EXTERNAL_ABORT 0x10u
+
+/* An entry (table D8-93). */
+#define ENTRY_VALID      1ull
+#define ENTRY_TTWL_SHIFT 1
+#define ENTRY_IPA        0x00fffffffffff000ull
+
+/* buffer_entries() - room of a buffer, from the register that has its size. */
+static inline u64 buffer_entries(u64 br)
+{
+	return 512ull << MIN(br & BUFFER_SZ, BUFFER_SZ_MAX);
+}
+
+/* buffer_base() - where it starts: aligned to its size. */
+static inline u64 buffer_base(u64 br)
+{
+	return br & BUFFER_BADDR & ~(buffer_entries(br) * 8 - 1);
+}
+
+/* entry_pack() - the entry for a descriptor of @level (-1 to 3) that maps @ipa. */
+static inline u64 entry_pack(u64 ipa, int level)
+{
+	return (ipa & ENTRY_IPA) | ((u64)level & 7) << ENTRY_TTWL_SHIFT | ENTRY_VALID;
+}
+
+/* entry_level() - its TTWL: -4 to 3, of which -4 to -2 are reserved. */
+static inline int entry_level(u64 entry)
+{
+	unsigned ttwl = entry >> ENTRY_TTWL_SHIFT & 7;
+
+	return ttwl & 4 ? (int)ttwl - 8 : (int)ttwl;
+}
+
+/* Whether a page may become dirty by hardware. */
+enum arm_hdbss_room {
+	ARM_HDBSS_OFF,   /* yes, and nothing is logged */
+	ARM_HDBSS_READY, /* yes, and arm_hdbss_append() must follow */
+	ARM_HDBSS_FULL,  /* no: no room, or an error is shown in HDBSSPROD_EL2 */
+	ARM_HDBSS_ABORT, /* no: the entry cannot be written, which is reported at once */
+};
+
+/*
+ * arm_hdbss_prepare() - before a stage-2 descriptor is made dirty.
+ * arm_hdbss_append() - after it was: log the range at @ipa, mapped at @level.
+ * @table: the page holds a table of stage 1 that hardware updates.
+ *
+ * Context: the vCPU's thread in a helper of guest code.
+ */
+enum arm_hdbss_room arm_hdbss_prepare(struct arm_cpu *cpu);
+void arm_hdbss_append(struct arm_cpu *cpu, u64 ipa, int level, bool table);
+
+/* buffer_register() - what a write of @val to HDBSSBR_EL2 or HACDBSBR_EL2 keeps, less EN. */
+u64 buffer_register(struct arm_cpu *cpu, const char *name, u64 val);
+
+/* hdbss.c: its registers, for arm_engines_create(). */
+void arm_hdbss_init(struct arm_cpu *cpu);
+
+#endif
