@@ -241,10 +241,12 @@ static const struct a64_pattern *pick_row(GRand *rnd, const char *class)
 }
 
 /* The oracle takes these although the manual has them unallocated: FMOV of half precision with
- * op=1, FMAXV and its like with size=x1 and U=0. */
+ * op=1, FMAXV and its like with size=x1 and U=0, and FABS and FNEG of half precision in the group of
+ * scalar two-register operations (C4.1.96: opcode 01111 is for vectors only). */
 static bool oracle_is_lax(u32 word)
 {
-	return (word & 0xbff8fc00) == 0x2f00fc00 || (word & 0xaf7fcc00) == 0x0e70c800;
+	return (word & 0xbff8fc00) == 0x2f00fc00 || (word & 0xaf7fcc00) == 0x0e70c800 ||
+	       (word & 0xdffffc00) == 0x5ef8f800;
 }
 
 /* A word of the FP and SIMD instructions, or of their loads and stores, that has no row. */
