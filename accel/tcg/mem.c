@@ -156,15 +156,15 @@ static bool special_find(const struct tcg_mmu *mmu, const struct tlb_special *e,
 {
 	if (e->gen != mmu->gen || e->page != ((va & TCG_PAGE_MASK) | access))
 		return false;
-	*page = (struct tcg_page){ .phys = e->phys, .host = e->host };
+	*page = (struct tcg_page){ .phys = e->phys, .host = e->host, .guarded = e->guarded };
 	return true;
 }
 
 static void special_put(const struct tcg_mmu *mmu, struct tlb_special *e, u64 va,
 			enum tcg_access access, const struct tcg_page *page)
 {
-	*e = (struct tlb_special){ (va & TCG_PAGE_MASK) | access, page->phys, page->host,
-				   mmu->gen };
+	*e = (struct tlb_special){ (va & TCG_PAGE_MASK) | access, page->phys, page->host, mmu->gen,
+				   page->guarded };
 }
 
 void tcg_exec_page(struct tcg_cpu *cpu, u64 va, struct tcg_page *page)

@@ -42,6 +42,8 @@ enum arm_feature {
 	ARM_FEAT_SHA3,
 	ARM_FEAT_SM3,
 	ARM_FEAT_SM4,
+	ARM_FEAT_CSSC,
+	ARM_FEAT_HBC,
 	/* Not about single instructions. */
 	ARM_FEAT_DPB,     /* DC CVAP */
 	ARM_FEAT_DPB2,    /* DC CVADP */
@@ -59,6 +61,16 @@ enum arm_feature {
 	ARM_FEAT_HAFT,    /* access flag of tables by hardware, with FEAT_TCR2 */
 	ARM_FEAT_HDBSS,   /* list of pages that become dirty; with EL2 only */
 	ARM_FEAT_HACDBS,  /* cleaning of listed pages; with EL2 only */
+	ARM_FEAT_SPECRES, /* CFP, DVP and CPP RCTX */
+	ARM_FEAT_CSV2_2,  /* SCXTNUM_ELx */
+	ARM_FEAT_IDST,    /* reads of ID registers at EL0 are trapped, not UNDEFINED */
+	ARM_FEAT_E0PD,    /* half of the address space can be closed to EL0 */
+	ARM_FEAT_PAN3,    /* PAN counts for pages that EL0 may only execute */
+	ARM_FEAT_BTI,     /* branch targets in guarded pages */
+	ARM_FEAT_RAS,     /* ESB and error records, of which there is none */
+	/* What follows from how this CPU is made, and is only told: CnP, TTL, small tables, block
+	 * sizes that change, no leaks between contexts, hints that do nothing. */
+	ARM_FEAT_INHERENT,
 	ARM_FEAT_COUNT
 };
 

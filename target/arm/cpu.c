@@ -12,12 +12,16 @@ void arm_step(struct tcg_cpu *tcg)
 	struct arm_cpu *cpu = arm_cpu_of(tcg);
 	u64 pc = tcg_pc(tcg);
 	struct a64_insn insn;
+	bool allocated;
 
 	if (pc & 3)
 		arm_raise(cpu, EC_PC_ALIGN, 0, pc);
 	if (cpu->pstate & PSTATE_IL)
 		arm_raise(cpu, EC_ILLEGAL_STATE, 0, 0);
-	if (!a64_decode(tcg_fetch(tcg, pc), &insn) || !arm_op_available(cpu, insn.op))
+	allocated = a64_decode(tcg_fetch(tcg, pc), &insn);
+	if (unlikely(cpu->btype))
+		arm_check_bti(cpu, insn.raw);
+	if (!allocated || !arm_op_available(cpu, insn.op))
 		arm_undefined(cpu);
 
 	if (a64_rules[insn.op].fp)
@@ -48,7 +52,7 @@ bool arm_fp_enabled(const struct arm_cpu *cpu)
 u32 arm_state_key(const struct arm_cpu *cpu)
 {
 	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3 |
-	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5;
+	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5 | cpu->bti_on << 6;
 }
 
 /* AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */
@@ -96,11 +100,16 @@ void check_fp_access(struct arm_cpu *cpu)
 /* The features that rows are for, and those that are not about single encodings. */
 u64 arm_features_max(void)
 {
-	static const u8 others[] = { ARM_FEAT_LSE2,   ARM_FEAT_PAN,     ARM_FEAT_UAO,
-				     ARM_FEAT_DIT,    ARM_FEAT_SSBS,    ARM_FEAT_FP,
-				     ARM_FEAT_FP16,   ARM_FEAT_DPB,     ARM_FEAT_DPB2,
-				     ARM_FEAT_TLBIOS, ARM_FEAT_HAFDBS,  ARM_FEAT_HPDS,
-				     ARM_FEAT_VMID16, ARM_FEAT_TGRAN16, ARM_FEAT_HAFT };
+	static const u8 others[] = { ARM_FEAT_LSE2,     ARM_FEAT_PAN,     ARM_FEAT_UAO,
+				     ARM_FEAT_DIT,      ARM_FEAT_SSBS,    ARM_FEAT_FP,
+				     ARM_FEAT_FP16,     ARM_FEAT_DPB,     ARM_FEAT_DPB2,
+				     ARM_FEAT_TLBIOS,   ARM_FEAT_HAFDBS,  ARM_FEAT_HPDS,
+				     ARM_FEAT_VMID16,   ARM_FEAT_TGRAN16, ARM_FEAT_SPECRES,
+				     ARM_FEAT_CSV2_2,   ARM_FEAT_IDST,    ARM_FEAT_E0PD,
+				     ARM_FEAT_PAN3,     ARM_FEAT_BTI,     ARM_FEAT_RAS,
+				     ARM_FEAT_INHERENT, ARM_FEAT_HAFT };
+
+	_Static_assert(ARM_FEAT_COUNT <= 64, "features are bits of a word");
 	u64 mask = a64_row_features;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(others); i++)

@@ -29,13 +29,12 @@ static unsigned sp_bank(u32 pstate)
 
 u32 arm_get_pstate(const struct arm_cpu *cpu)
 {
-	return cpu->pstate | cpu_nzcv(cpu) << 28;
+	return cpu->pstate | cpu->btype << PSTATE_BTYPE_SHIFT | cpu_nzcv(cpu) << 28;
 }
 
 void arm_set_pstate(struct arm_cpu *cpu, u32 spsr)
 {
-	u32 known = PSTATE_SPSEL | 3u << PSTATE_EL_SHIFT | PSTATE_DAIF | 3u << PSTATE_BTYPE_SHIFT |
-		    PSTATE_IL | PSTATE_SS;
+	u32 known = PSTATE_SPSEL | 3u << PSTATE_EL_SHIFT | PSTATE_DAIF | PSTATE_IL | PSTATE_SS;
 
 	if (cpu_has(cpu, ARM_FEAT_PAN))
 		known |= PSTATE_PAN;
@@ -48,6 +47,7 @@ void arm_set_pstate(struct arm_cpu *cpu, u32 spsr)
 
 	cpu->sp_el[sp_bank(cpu->pstate)] = cpu->tcg.r[31];
 	cpu->pstate = spsr & known;
+	cpu->btype = cpu->bti_on ? spsr >> PSTATE_BTYPE_SHIFT & 3 : 0;
 	cpu->tcg.r[31] = cpu->sp_el[sp_bank(cpu->pstate)];
 	cpu_set_nzcv(cpu, spsr >> 28);
 	arm_state_changed(cpu);

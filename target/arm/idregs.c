@@ -25,8 +25,12 @@ static const struct id_field id_fields[] = {
 	{ 4, 0, 20, 1, ARM_FEAT_FP16 },
 	/* The only interrupt controller that there is has its CPU interface in system registers. */
 	{ 4, 0, 24, 1, ARM_FEAT_NONE },
+	{ 4, 0, 28, 1, ARM_FEAT_RAS },
 	{ 4, 0, 48, 1, ARM_FEAT_DIT },
+	{ 4, 0, 56, 2, ARM_FEAT_CSV2_2 },
+	{ 4, 0, 60, 1, ARM_FEAT_CSV2_2 },
 	/* ID_AA64PFR1_EL1 */
+	{ 4, 1, 0, 1, ARM_FEAT_BTI },
 	{ 4, 1, 4, 2, ARM_FEAT_SSBS },
 	/* ID_AA64DFR0_EL1: debug architecture 8, two breakpoints, two watchpoints */
 	{ 5, 0, 0, 6, ARM_FEAT_NONE },
@@ -48,7 +52,8 @@ static const struct id_field id_fields[] = {
 	{ 6, 0, 48, 1, ARM_FEAT_FHM },
 	{ 6, 0, 52, 1, ARM_FEAT_FLAGM },
 	{ 6, 0, 52, 2, ARM_FEAT_FLAGM2 },
-	{ 6, 0, 56, 1, ARM_FEAT_TLBIOS },
+	{ 6, 0, 56, 2, ARM_FEAT_TLBIOS }, /* and by range */
+	{ 6, 0, 60, 1, ARM_FEAT_RNG },
 	/* ID_AA64ISAR1_EL1 */
 	{ 6, 1, 0, 1, ARM_FEAT_DPB },
 	{ 6, 1, 0, 2, ARM_FEAT_DPB2 },
@@ -60,12 +65,18 @@ static const struct id_field id_fields[] = {
 	{ 6, 1, 20, 2, ARM_FEAT_RCPC2 },
 	{ 6, 1, 32, 1, ARM_FEAT_FRINTTS },
 	{ 6, 1, 36, 1, ARM_FEAT_SB },
+	{ 6, 1, 40, 1, ARM_FEAT_SPECRES },
 	{ 6, 1, 44, 1, ARM_FEAT_BF16 },
+	{ 6, 1, 48, 1, ARM_FEAT_INHERENT }, /* DGH */
 	{ 6, 1, 52, 1, ARM_FEAT_I8MM },
 	{ 6, 1, 56, 1, ARM_FEAT_XS },
 	/* ID_AA64ISAR2_EL1 */
 	{ 6, 2, 0, 2, ARM_FEAT_WFXT },
 	{ 6, 2, 16, 1, ARM_FEAT_MOPS },
+	{ 6, 2, 20, 1, ARM_FEAT_HBC },
+	{ 6, 2, 28, 1, ARM_FEAT_INHERENT }, /* CLRBHB */
+	{ 6, 2, 48, 1, ARM_FEAT_INHERENT }, /* RPRFM */
+	{ 6, 2, 52, 1, ARM_FEAT_CSSC },
 	/* ID_AA64MMFR0_EL1: 16-bit ASIDs; 4 and 64 KiB are told by zeroes; stage 2 as stage 1 */
 	{ 7, 0, 4, 2, ARM_FEAT_NONE },
 	{ 7, 0, 20, 1, ARM_FEAT_TGRAN16 },
@@ -78,10 +89,22 @@ static const struct id_field id_fields[] = {
 	{ 7, 1, 0, 4, ARM_FEAT_HDBSS },
 	{ 7, 1, 4, 2, ARM_FEAT_VMID16 },
 	{ 7, 1, 12, 1, ARM_FEAT_HPDS },
+	{ 7, 1, 12, 2, ARM_FEAT_INHERENT }, /* HPDS2: the bits for hardware are ignored */
 	{ 7, 1, 20, 1, ARM_FEAT_PAN },
+	{ 7, 1, 20, 3, ARM_FEAT_PAN3 },
+	{ 7, 1, 36, 2, ARM_FEAT_INHERENT }, /* ETS2 */
+	{ 7, 1, 48, 1, ARM_FEAT_INHERENT }, /* nTLBPA */
+	{ 7, 1, 60, 1, ARM_FEAT_INHERENT }, /* ECBHB */
 	/* ID_AA64MMFR2_EL1 */
+	{ 7, 2, 0, 1, ARM_FEAT_INHERENT }, /* CnP */
 	{ 7, 2, 4, 1, ARM_FEAT_UAO },
+	{ 7, 2, 12, 1, ARM_FEAT_RAS },      /* IESB */
+	{ 7, 2, 28, 1, ARM_FEAT_INHERENT }, /* ST: small tables */
 	{ 7, 2, 32, 1, ARM_FEAT_LSE2 },
+	{ 7, 2, 36, 1, ARM_FEAT_IDST },
+	{ 7, 2, 48, 1, ARM_FEAT_INHERENT }, /* TTL */
+	{ 7, 2, 52, 2, ARM_FEAT_INHERENT }, /* BBM */
+	{ 7, 2, 60, 1, ARM_FEAT_E0PD },
 	/* ID_AA64MMFR3_EL1: TCR2_ELx, which FEAT_HAFT needs */
 	{ 7, 3, 0, 1, ARM_FEAT_HAFT },
 	/* ID_AA64MMFR4_EL1 */
@@ -130,6 +153,9 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	memset(cpu->pac_key, 0, sizeof(cpu->pac_key));
 	cpu->excp = (struct arm_exception){ 0 };
 	cpu->waiting = ARM_WAIT_NONE;
+	cpu->btype = 0;
+	cpu->bti_seen = false;
+	cpu->bti_on = cpu_has(cpu, ARM_FEAT_BTI) && !cpu->tcg.use_jit;
 	fill_id_registers(cpu);
 	if (cpu->timers)
 		arm_timers_reset(cpu);

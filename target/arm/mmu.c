@@ -352,7 +352,12 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 		.writable = t.write && bus.writable,
 		.track = bus.track,
 		.strict = t.device,
+		.guarded = t.guarded,
 	};
+	if (access == TCG_EXEC && t.guarded && !cpu->bti_on) {
+		cpu->bti_seen = true;
+		tcg->exit_request = 1; /* vcpu.c turns bti_on */
+	}
 	if (access == TCG_WRITE && bus.host && !bus.writable)
 		page->host = NULL; /* ROM: the machine decides what a store does */
 }

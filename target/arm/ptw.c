@@ -11,6 +11,7 @@
 
 #define SCTLR_M    (1ull << 0)
 #define SCTLR_WXN  (1ull << 19)
+#define SCTLR_EPAN (1ull << 57)
 #define ADDRESS_48 0x0000ffffffffffffull
 
 #define DESC_VALID    1u
@@ -20,6 +21,7 @@
 #define DESC_S2AP_R   (1ull << 6)
 #define DESC_S2AP_W   (1ull << 7)
 #define DESC_AF       (1ull << 10)
+#define DESC_GP       (1ull << 50)
 #define DESC_DBM      (1ull << 51)
 #define DESC_PXN      (1ull << 53)
 #define DESC_UXN      (1ull << 54)
@@ -218,6 +220,12 @@ static bool has_two_ranges(const struct arm_cpu *cpu, unsigned el)
 	return el == 1 || (el == 2 && cpu->hcr_el2 & HCR_E2H);
 }
 
+/* The smallest address space has 25 bits, with FEAT_TTST 16 or, in pages of 64 KiB, 17. */
+static unsigned largest_txsz(const struct arm_cpu *cpu, unsigned granule)
+{
+	return !cpu_has(cpu, ARM_FEAT_INHERENT) ? 39 : granule == 16 ? 47 : 48;
+}
+
 /* Choose the table for @va. Return: false if no table covers it. */
 static bool stage1_walk(const struct arm_cpu *cpu, const struct arm_regime *regime, u64 va,
 			struct walk *w)
@@ -230,9 +238,8 @@ static bool stage1_walk(const struct arm_cpu *cpu, const struct arm_regime *regi
 	u64 ttbr = high ? cpu->ttbr1_el[el] : cpu->ttbr0_el[el];
 	u64 rest;
 
-	tsz = CLAMP(tsz, 16, 39);
-	w->input_bits = 64 - tsz;
 	w->granule = granule_of((high ? tcr >> 30 : tcr >> 14) & 3, high);
+	w->input_bits = 64 - CLAMP(tsz, 16, largest_txsz(cpu, w->granule));
 	w->level = start_level(w->input_bits, w->granule);
 	w->base = ttbr & ADDRESS_48 & ~1ull;
 	w->translate = regime->stage2;
@@ -270,7 +277,9 @@ static void stage1_permissions(const struct arm_cpu *cpu, const struct arm_regim
 		out->write = user_ok && !ro;
 		out->exec = !uxn;
 	} else {
-		bool refused = regime->pan && user_ok;
+		bool user_exec = cpu->sctlr_el[regime->el] & SCTLR_EPAN && two && !uxn &&
+				 cpu_has(cpu, ARM_FEAT_PAN3);
+		bool refused = regime->pan && (user_ok || user_exec);
 
 		out->read = !refused;
 		out->write = !ro && !refused;
@@ -278,6 +287,13 @@ static void stage1_permissions(const struct arm_cpu *cpu, const struct arm_regim
 	}
 	if (cpu->sctlr_el[regime->el] & SCTLR_WXN && !ro && (!regime->user || user_ok))
 		out->exec = false;
+}
+
+/* TCR_ELx.E0PDn: EL0 finds nothing in that half of the address space. */
+static bool closed_to_user(const struct arm_cpu *cpu, const struct arm_regime *regime, u64 va)
+{
+	return regime->user && has_two_ranges(cpu, regime->el) && cpu_has(cpu, ARM_FEAT_E0PD) &&
+	       cpu->tcr_el[regime->el] >> (55 + (va >> 55 & 1)) & 1;
 }
 
 static bool allowed(const struct arm_translation *t, enum tcg_access access)
@@ -482,7 +498,7 @@ static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 		return flat_address(cpu, va, out);
 	do {
 		*out = (struct arm_translation){ 0 };
-		if (!stage1_walk(cpu, regime, va, &w))
+		if (closed_to_user(cpu, regime, va) || !stage1_walk(cpu, regime, va, &w))
 			return fail(out, FSC_TRANSLATION, 0);
 		if (!walk_tables(cpu, &w, va, &leaf, out))
 			return false;
@@ -497,6 +513,7 @@ static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 	if (is_clean(&w, &leaf))
 		out->write = false;
 	out->device = !(cpu->mair_el[regime->el] >> (8 * (leaf.desc >> 2 & 7)) & 0xf0);
+	out->guarded = leaf.desc & DESC_GP && cpu_has(cpu, ARM_FEAT_BTI);
 	out->phys = leaf.phys;
 	out->size = leaf.size;
 	return true;

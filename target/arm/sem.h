@@ -86,6 +86,16 @@ bool arm_op_available(const struct arm_cpu *cpu, unsigned op);
 /* ConditionHolds() for the current flags. */
 bool cond_holds(const struct arm_cpu *cpu, unsigned cond);
 
+/* PSTATE.BTYPE, named by what did the branch. */
+enum { BTYPE_NONE, BTYPE_ANY, BTYPE_CALL, BTYPE_JUMP };
+
+/*
+ * arm_check_bti() - before an instruction that an indirect branch led to (cpu->btype is not 0):
+ * raise the exception of FEAT_BTI, or clear cpu->btype.
+ * @word: the instruction.
+ */
+void arm_check_bti(struct arm_cpu *cpu, u32 word);
+
 /* Where the next instruction is fetched from, instead of pc + 4. */
 static inline void branch_to(struct arm_cpu *cpu, u64 pc)
 {

@@ -1,4 +1,5 @@
 /* target/arm/sem_branch.c - branches and exception generation (Arm DDI 0487, C6.2, D1.3). */
+#include "accel/tcg/mem.h"
 #include "target/arm/excp.h"
 #include "target/arm/sem.h"
 
@@ -34,8 +35,62 @@ void exec_BCOND(struct arm_cpu *cpu, const struct a64_BCOND *i)
 		branch_to(cpu, cpu_pc(cpu) + (s64)i->imm * 4);
 }
 
+void exec_BC(struct arm_cpu *cpu, const struct a64_BC *i)
+{
+	if (cond_holds(cpu, i->cond))
+		branch_to(cpu, cpu_pc(cpu) + (s64)i->imm * 4);
+}
+
+/* PSTATE.BTYPE of BR and its like: what it may lead to in a guarded page. */
+static void note_jump(struct arm_cpu *cpu, unsigned rn)
+{
+	struct tcg_page page;
+
+	if (!cpu->bti_on)
+		return;
+	tcg_exec_page(&cpu->tcg, cpu_pc(cpu), &page);
+	cpu->btype = page.guarded && rn != 16 && rn != 17 ? BTYPE_JUMP : BTYPE_ANY;
+}
+
+static void note_call(struct arm_cpu *cpu)
+{
+	if (cpu->bti_on)
+		cpu->btype = BTYPE_CALL;
+}
+
+#define SCTLR_BT0 (1ull << 35)
+#define SCTLR_BT1 (1ull << 36)
+
+/* Whether an indirect branch of the current kind may lead to this instruction. */
+static bool may_land(const struct arm_cpu *cpu, u32 word)
+{
+	unsigned el = cpu_el(cpu);
+	u64 strict = el == 0 ? SCTLR_BT0 : SCTLR_BT1;
+
+	switch (word) {
+	case 0xd503245f: return cpu->btype != BTYPE_JUMP; /* BTI c */
+	case 0xd503249f: return cpu->btype != BTYPE_CALL; /* BTI j */
+	case 0xd50324df: return true;                     /* BTI jc */
+	case 0xd503233f:                                  /* PACIASP */
+	case 0xd503237f:                                  /* PACIBSP */
+		return cpu->btype != BTYPE_JUMP || !(cpu->sctlr_el[el ? el : 1] & strict);
+	default: return (word & 0xff80001f) == 0xd4000000 && (word >> 21 & 3); /* BRK, HLT */
+	}
+}
+
+void arm_check_bti(struct arm_cpu *cpu, u32 word)
+{
+	struct tcg_page page;
+
+	tcg_exec_page(&cpu->tcg, cpu_pc(cpu), &page);
+	if (page.guarded && !may_land(cpu, word))
+		arm_raise(cpu, EC_BTI, cpu->btype, 0);
+	cpu->btype = BTYPE_NONE;
+}
+
 void exec_BR(struct arm_cpu *cpu, const struct a64_BR *i)
 {
+	note_jump(cpu, i->rn);
 	branch_to(cpu, cpu_x(cpu, i->rn));
 }
 
@@ -43,6 +98,7 @@ void exec_BLR(struct arm_cpu *cpu, const struct a64_BLR *i)
 {
 	u64 target = cpu_x(cpu, i->rn);
 
+	note_call(cpu);
 	cpu_set_x(cpu, 30, cpu_pc(cpu) + 4);
 	branch_to(cpu, target);
 }
@@ -56,6 +112,7 @@ void exec_BRA(struct arm_cpu *cpu, const struct a64_BRA *i)
 {
 	u64 modifier = i->m ? cpu_xsp(cpu, i->rm) : 0;
 
+	note_jump(cpu, i->rn);
 	branch_to(cpu, pac_auth(cpu, cpu_x(cpu, i->rn), modifier, i->b ? PAC_IB : PAC_IA));
 }
 
@@ -64,6 +121,7 @@ void exec_BLRA(struct arm_cpu *cpu, const struct a64_BLRA *i)
 	u64 modifier = i->m ? cpu_xsp(cpu, i->rm) : 0;
 	u64 target = pac_auth(cpu, cpu_x(cpu, i->rn), modifier, i->b ? PAC_IB : PAC_IA);
 
+	note_call(cpu);
 	cpu_set_x(cpu, 30, cpu_pc(cpu) + 4);
 	branch_to(cpu, target);
 }

@@ -280,6 +280,58 @@ void exec_CLS(struct arm_cpu *cpu, const struct a64_CLS *i)
 	cpu_set_x(cpu, i->rd, count_zeros(i->sf, v) - 1);
 }
 
+void exec_CTZ(struct arm_cpu *cpu, const struct a64_CTZ *i)
+{
+	u64 v = cpu_x(cpu, i->rn);
+
+	if (!i->sf)
+		v |= (u64)1 << 32;
+	cpu_set_x(cpu, i->rd, v ? __builtin_ctzll(v) : 64);
+}
+
+void exec_CNT_r(struct arm_cpu *cpu, const struct a64_CNT_r *i)
+{
+	u64 v = cpu_x(cpu, i->rn);
+
+	cpu_set_x(cpu, i->rd, __builtin_popcountll(i->sf ? v : (u32)v));
+}
+
+void exec_ABS_r(struct arm_cpu *cpu, const struct a64_ABS_r *i)
+{
+	u64 v = cpu_x(cpu, i->rn);
+	bool negative = i->sf ? v >> 63 : v >> 31 & 1;
+
+	v = negative ? -v : v;
+	cpu_set_x(cpu, i->rd, i->sf ? v : (u32)v);
+}
+
+static u64 min_max(unsigned sf, bool is_unsigned, bool low, u64 a, u64 b)
+{
+	bool less;
+
+	if (!sf) {
+		a = is_unsigned ? (u32)a : (u64)(s64)(s32)a;
+		b = is_unsigned ? (u32)b : (u64)(s64)(s32)b;
+	}
+	less = is_unsigned ? a < b : (s64)a < (s64)b;
+	a = less == low ? a : b;
+	return sf ? a : (u32)a;
+}
+
+void exec_MINMAX_r(struct arm_cpu *cpu, const struct a64_MINMAX_r *i)
+{
+	u64 r = min_max(i->sf, i->u, i->low, cpu_x(cpu, i->rn), cpu_x(cpu, i->rm));
+
+	cpu_set_x(cpu, i->rd, r);
+}
+
+void exec_MINMAX_i(struct arm_cpu *cpu, const struct a64_MINMAX_i *i)
+{
+	u64 imm = i->u ? i->imm : (u64)(s64)(s8)i->imm;
+
+	cpu_set_x(cpu, i->rd, min_max(i->sf, i->u, i->low, cpu_x(cpu, i->rn), imm));
+}
+
 void exec_MADD(struct arm_cpu *cpu, const struct a64_MADD *i)
 {
 	u64 prod = cpu_x(cpu, i->rn) * cpu_x(cpu, i->rm);

@@ -6,11 +6,14 @@
 #include "target/arm/sysreg.h"
 #include "util/log.h"
 
-#define SCTLR_UMA  (1ull << 9)
-#define SCTLR_DZE  (1ull << 14)
-#define SCTLR_nTWI (1ull << 16)
-#define SCTLR_nTWE (1ull << 18)
-#define SCTLR_UCI  (1ull << 26)
+#include <sys/random.h>
+
+#define SCTLR_UMA    (1ull << 9)
+#define SCTLR_EnRCTX (1ull << 10)
+#define SCTLR_DZE    (1ull << 14)
+#define SCTLR_nTWI   (1ull << 16)
+#define SCTLR_nTWE   (1ull << 18)
+#define SCTLR_UCI    (1ull << 26)
 
 void exec_HINT(struct arm_cpu *cpu, const struct a64_HINT *i)
 {
@@ -152,6 +155,23 @@ static void ic_ivau(struct arm_cpu *cpu, u64 va)
 		tcg_invalidate(t.phys & ~(u64)63, 64);
 }
 
+/* ISS of a trapped MRS or MSR (D24.2.40, exception from MSR, MRS, or System instruction). */
+static u32 sysreg_syndrome(unsigned key, unsigned rt, bool write)
+{
+	unsigned op0 = key >> 14, op1 = key >> 11 & 7, crn = key >> 7 & 15, crm = key >> 3 & 15;
+
+	return op0 << 20 | (key & 7) << 17 | op1 << 14 | crn << 10 | rt << 5 | crm << 1 | !write;
+}
+
+/* An instruction that EL0 may use only where SCTLR_EL1 says so. */
+static void check_el0_enable(struct arm_cpu *cpu, const struct a64_SYSOP *i, u64 bit)
+{
+	unsigned key = SYSREG(1, i->op1, i->crn, i->crm, i->op2);
+
+	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & bit))
+		arm_raise(cpu, EC_SYSREG, sysreg_syndrome(key, i->rt, true), 0);
+}
+
 void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
 {
 	unsigned key = SYSREG(1, i->op1, i->crn, i->crm, i->op2);
@@ -166,22 +186,28 @@ void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
 	}
 	switch (key) {
 	case SYSREG(1, 3, 7, 4, 1): /* DC ZVA */
-		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_DZE))
-			break;
+		check_el0_enable(cpu, i, SCTLR_DZE);
 		dc_zva(cpu, cpu_x(cpu, i->rt));
 		return;
 	case SYSREG(1, 3, 7, 5, 1): /* IC IVAU */
-		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UCI))
-			break;
+		check_el0_enable(cpu, i, SCTLR_UCI);
 		ic_ivau(cpu, cpu_x(cpu, i->rt));
 		return;
 	case SYSREG(1, 3, 7, 10, 1): /* DC CVAC */
 	case SYSREG(1, 3, 7, 11, 1): /* DC CVAU */
+	case SYSREG(1, 3, 7, 14, 1): /* DC CIVAC */ check_el0_enable(cpu, i, SCTLR_UCI); return;
 	case SYSREG(1, 3, 7, 12, 1): /* DC CVAP */
 	case SYSREG(1, 3, 7, 13, 1): /* DC CVADP */
-	case SYSREG(1, 3, 7, 14, 1): /* DC CIVAC */
-		if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UCI))
+		if (!cpu_has(cpu, i->crm == 12 ? ARM_FEAT_DPB : ARM_FEAT_DPB2))
 			break;
+		check_el0_enable(cpu, i, SCTLR_UCI);
+		return;
+	case SYSREG(1, 3, 7, 3, 4): /* CFP RCTX */
+	case SYSREG(1, 3, 7, 3, 5): /* DVP RCTX */
+	case SYSREG(1, 3, 7, 3, 7): /* CPP RCTX: nothing is predicted across contexts */
+		if (!cpu_has(cpu, ARM_FEAT_SPECRES))
+			break;
+		check_el0_enable(cpu, i, SCTLR_EnRCTX);
 		return;
 	case SYSREG(1, 0, 7, 1, 0):  /* IC IALLUIS */
 	case SYSREG(1, 0, 7, 5, 0):  /* IC IALLU */
@@ -197,20 +223,18 @@ void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
 	arm_undefined(cpu);
 }
 
-/* ISS of a trapped MRS or MSR (D24.2.40, exception from MSR, MRS, or System instruction). */
-static u32 sysreg_syndrome(unsigned key, unsigned rt, bool write)
-{
-	unsigned op0 = key >> 14, op1 = key >> 11 & 7, crn = key >> 7 & 15, crm = key >> 3 & 15;
-
-	return op0 << 20 | (key & 7) << 17 | op1 << 14 | crn << 10 | rt << 5 | crm << 1 | !write;
-}
-
 static _Noreturn void sysreg_trap(struct arm_cpu *cpu, unsigned el, u32 iss)
 {
 	if (el == SYSREG_UNDEF)
 		arm_undefined(cpu);
 	cpu->excp.target_el = el;
 	arm_raise(cpu, EC_SYSREG, iss, 0);
+}
+
+/* op0 3, CRn 0: MIDR_EL1 and its like, ID_*, CCSIDR_EL1, CLIDR_EL1, AIDR_EL1. */
+static bool is_id_register(unsigned key)
+{
+	return key >> 14 == 3 && (key >> 7 & 15) == 0 && (key >> 11 & 7) < 2;
 }
 
 static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, unsigned rt,
@@ -223,8 +247,13 @@ static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, u
 		log_unimp("%s of system register S%u_%u_C%u_C%u_%u at 0x%" PRIx64 "\n",
 			  write ? "write" : "read", key >> 14, key >> 11 & 7, key >> 7 & 15,
 			  key >> 3 & 15, key & 7, cpu_pc(cpu));
-	if (!reg || cpu_el(cpu) < (write ? reg->write_el : reg->read_el))
+	if (!reg || cpu_el(cpu) < (write ? reg->write_el : reg->read_el)) {
+		/* FEAT_IDST: EL1 is told which ID register EL0 wanted. */
+		if (cpu_el(cpu) == 0 && !write && is_id_register(key) &&
+		    cpu_has(cpu, ARM_FEAT_IDST))
+			arm_raise(cpu, EC_SYSREG, sysreg_syndrome(key, rt, write), 0);
 		arm_undefined(cpu);
+	}
 	el = reg->trap ? reg->trap(cpu, reg, write) : 0;
 	if (el)
 		sysreg_trap(cpu, el, sysreg_syndrome(key, rt, write));
@@ -260,6 +289,16 @@ void exec_MSR_NZCV(struct arm_cpu *cpu, const struct a64_MSR_NZCV *i)
 void exec_MRS_NZCV(struct arm_cpu *cpu, const struct a64_MRS_NZCV *i)
 {
 	cpu_set_x(cpu, i->rt, (u64)cpu_nzcv(cpu) << 28);
+}
+
+/* RNDR, RNDRRS: Z says that there was no number. */
+void exec_RNDR(struct arm_cpu *cpu, const struct a64_RNDR *i)
+{
+	u64 val = 0;
+	bool ok = getrandom(&val, sizeof(val), GRND_NONBLOCK) == (ssize_t)sizeof(val);
+
+	cpu_set_x(cpu, i->rt, ok ? val : 0);
+	cpu_set_nzcv(cpu, ok ? 0 : 4);
 }
 
 void exec_MSR_TPIDR0(struct arm_cpu *cpu, const struct a64_MSR_TPIDR0 *i)

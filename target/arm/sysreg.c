@@ -5,6 +5,12 @@
 #include "target/arm/mmu.h"
 #include "target/arm/sem.h"
 
+#define SCTLR_UMA   (1ull << 9)
+#define SCTLR_UCT   (1ull << 15)
+#define SCTLR_TSCXT (1ull << 20)
+#define SCTLR_E0E   (1ull << 24)
+#define SCTLR_EE    (1ull << 25)
+
 #define AT(field) offsetof(struct arm_cpu, field)
 #define PLAIN(op0, op1, crn, crm, op2, el, name, field)                                            \
 	{                                                                                          \
@@ -14,6 +20,10 @@
 	{                                                                                          \
 		SYSREG(op0, op1, crn, crm, op2), el, SYSREG_NONE, AT(field), name, NULL, NULL,     \
 			NULL                                                                       \
+	}
+#define GUARDED(op0, op1, crn, crm, op2, rel, wel, name, rd, wr, check)                            \
+	{                                                                                          \
+		SYSREG(op0, op1, crn, crm, op2), rel, wel, 0, name, rd, wr, NULL, check            \
 	}
 #define FUNC(op0, op1, crn, crm, op2, rel, wel, name, rd, wr)                                      \
 	{                                                                                          \
@@ -43,6 +53,12 @@ static void write_translation(struct arm_cpu *cpu, const struct arm_sysreg *reg,
 		arm_mmu_controls_changed(cpu);
 	*field_of(cpu, reg) = val;
 	arm_state_changed(cpu);
+}
+
+/* Data is little-endian at every level, as ID_AA64MMFR0_EL1.BigEnd says: EE and E0E are RES0. */
+static void write_sctlr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
+{
+	write_translation(cpu, reg, val & ~(u64)(SCTLR_EE | SCTLR_E0E));
 }
 
 static u64 read_nzcv(struct arm_cpu *cpu, const struct arm_sysreg *reg)
@@ -190,12 +206,54 @@ static u64 read_dczid(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 	return 4; /* DC ZVA clears 64 bytes */
 }
 
+/* EL0 may read or write what SCTLR_EL1.@bit says, or (@inverse) what it does not say. */
+static unsigned el0_trap(const struct arm_cpu *cpu, u64 bit, bool inverse)
+{
+	bool host = cpu->has_el2 && (cpu->hcr_el2 & (HCR_E2H | HCR_TGE)) == (HCR_E2H | HCR_TGE);
+	bool set = cpu->sctlr_el[host ? 2 : 1] & bit;
+
+	if (cpu_el(cpu) || set != inverse)
+		return 0;
+	return cpu->has_el2 && cpu->hcr_el2 & HCR_TGE ? 2 : 1;
+}
+
+static unsigned trap_scxtnum(struct arm_cpu *cpu, const struct arm_sysreg *reg, bool write)
+{
+	if (!cpu_has(cpu, ARM_FEAT_CSV2_2))
+		return SYSREG_UNDEF;
+	return reg->offset == offsetof(struct arm_cpu, scxtnum_el[0])
+		       ? el0_trap(cpu, SCTLR_TSCXT, true)
+		       : 0;
+}
+
+static unsigned trap_ctr(struct arm_cpu *cpu, const struct arm_sysreg *reg, bool write)
+{
+	return el0_trap(cpu, SCTLR_UCT, false);
+}
+
+static unsigned trap_daif(struct arm_cpu *cpu, const struct arm_sysreg *reg, bool write)
+{
+	return el0_trap(cpu, SCTLR_UMA, false);
+}
+
+/* A bit of PSTATE that only CPUs with the feature have. */
+#define PSTATE_TRAP(name, feature)                                                                 \
+	static unsigned trap_##name(struct arm_cpu *cpu, const struct arm_sysreg *reg, bool write) \
+	{                                                                                          \
+		return cpu_has(cpu, feature) ? 0 : SYSREG_UNDEF;                                   \
+	}
+PSTATE_TRAP(pan, ARM_FEAT_PAN)
+PSTATE_TRAP(uao, ARM_FEAT_UAO)
+PSTATE_TRAP(dit, ARM_FEAT_DIT)
+PSTATE_TRAP(ssbs, ARM_FEAT_SSBS)
+PSTATE_TRAP(ras, ARM_FEAT_RAS)
+
 static const struct arm_sysreg builtin[] = {
 	FUNC(3, 0, 0, 0, 0, 1, SYSREG_NONE, "MIDR_EL1", read_midr, NULL),
 	FUNC(3, 0, 0, 0, 5, 1, SYSREG_NONE, "MPIDR_EL1", read_mpidr, NULL),
 	FUNC(3, 0, 0, 0, 6, 1, SYSREG_NONE, "REVIDR_EL1", read_zero, NULL),
 	FUNC(3, 1, 0, 0, 7, 1, SYSREG_NONE, "AIDR_EL1", read_zero, NULL),
-	FUNC(3, 3, 0, 0, 1, 0, SYSREG_NONE, "CTR_EL0", read_ctr, NULL),
+	GUARDED(3, 3, 0, 0, 1, 0, SYSREG_NONE, "CTR_EL0", read_ctr, NULL, trap_ctr),
 	FUNC(3, 3, 0, 0, 7, 0, SYSREG_NONE, "DCZID_EL0", read_dczid, NULL),
 
 	/* No cache has a size; maintenance does nothing but where code is concerned. */
@@ -224,15 +282,20 @@ static const struct arm_sysreg builtin[] = {
 	PLAIN(2, 0, 0, 1, 7, 1, "DBGWCR1_EL1", dbgwcr[1]),
 
 	FUNC(3, 3, 4, 2, 0, 0, 0, "NZCV", read_nzcv, write_nzcv),
-	FUNC(3, 3, 4, 2, 1, 0, 0, "DAIF", read_daif, write_daif),
-	FUNC(3, 3, 4, 2, 5, 0, 0, "DIT", read_dit, write_dit),
-	FUNC(3, 3, 4, 2, 6, 0, 0, "SSBS", read_ssbs, write_ssbs),
+	GUARDED(3, 3, 4, 2, 1, 0, 0, "DAIF", read_daif, write_daif, trap_daif),
+	GUARDED(3, 3, 4, 2, 5, 0, 0, "DIT", read_dit, write_dit, trap_dit),
+	GUARDED(3, 3, 4, 2, 6, 0, 0, "SSBS", read_ssbs, write_ssbs, trap_ssbs),
 	FUNC(3, 3, 4, 4, 0, 0, 0, "FPCR", read_fpcr, write_fpcr),
 	FUNC(3, 3, 4, 4, 1, 0, 0, "FPSR", read_fpsr, write_fpsr),
 	FUNC(3, 0, 4, 2, 0, 1, 1, "SPSel", read_spsel, write_spsel),
 	FUNC(3, 0, 4, 2, 2, 1, SYSREG_NONE, "CurrentEL", read_current_el, NULL),
-	FUNC(3, 0, 4, 2, 3, 1, 1, "PAN", read_pan, write_pan),
-	FUNC(3, 0, 4, 2, 4, 1, 1, "UAO", read_uao, write_uao),
+	GUARDED(3, 0, 4, 2, 3, 1, 1, "PAN", read_pan, write_pan, trap_pan),
+	GUARDED(3, 0, 4, 2, 4, 1, 1, "UAO", read_uao, write_uao, trap_uao),
+
+	/* No error record; an SError is never deferred. */
+	GUARDED(3, 0, 5, 3, 0, 1, SYSREG_NONE, "ERRIDR_EL1", read_zero, NULL, trap_ras),
+	GUARDED(3, 0, 5, 3, 1, 1, 1, "ERRSELR_EL1", read_zero, write_nothing, trap_ras),
+	GUARDED(3, 0, 12, 1, 1, 1, 1, "DISR_EL1", read_zero, write_nothing, trap_ras),
 
 	FUNC(3, 0, 4, 1, 0, 1, 1, "SP_EL0", read_sp_el0, write_sp_el0),
 	PLAIN(3, 4, 4, 1, 0, 2, "SP_EL1", sp_el[1]),
@@ -255,9 +318,9 @@ static const struct arm_sysreg builtin[] = {
 	PLAIN(3, 4, 12, 0, 0, 2, "VBAR_EL2", vbar_el[2]),
 	PLAIN(3, 6, 12, 0, 0, 3, "VBAR_EL3", vbar_el[3]),
 
-	HOOK(3, 0, 1, 0, 0, 1, "SCTLR_EL1", sctlr_el[1], write_translation),
-	HOOK(3, 4, 1, 0, 0, 2, "SCTLR_EL2", sctlr_el[2], write_translation),
-	HOOK(3, 6, 1, 0, 0, 3, "SCTLR_EL3", sctlr_el[3], write_translation),
+	HOOK(3, 0, 1, 0, 0, 1, "SCTLR_EL1", sctlr_el[1], write_sctlr),
+	HOOK(3, 4, 1, 0, 0, 2, "SCTLR_EL2", sctlr_el[2], write_sctlr),
+	HOOK(3, 6, 1, 0, 0, 3, "SCTLR_EL3", sctlr_el[3], write_sctlr),
 	HOOK(3, 0, 1, 0, 2, 1, "CPACR_EL1", cpacr_el1, write_table),
 	HOOK(3, 4, 1, 1, 0, 2, "HCR_EL2", hcr_el2, write_translation),
 	HOOK(3, 4, 1, 1, 2, 2, "CPTR_EL2", cptr_el2, write_table),
@@ -277,6 +340,12 @@ static const struct arm_sysreg builtin[] = {
 	HOOK(3, 0, 10, 2, 0, 1, "MAIR_EL1", mair_el[1], write_translation),
 	HOOK(3, 4, 10, 2, 0, 2, "MAIR_EL2", mair_el[2], write_translation),
 
+	{ SYSREG(3, 3, 13, 0, 7), 0, 0, AT(scxtnum_el[0]), "SCXTNUM_EL0", NULL, NULL, NULL,
+	  trap_scxtnum },
+	{ SYSREG(3, 0, 13, 0, 7), 1, 1, AT(scxtnum_el[1]), "SCXTNUM_EL1", NULL, NULL, NULL,
+	  trap_scxtnum },
+	{ SYSREG(3, 4, 13, 0, 7), 2, 2, AT(scxtnum_el[2]), "SCXTNUM_EL2", NULL, NULL, NULL,
+	  trap_scxtnum },
 	PLAIN(3, 3, 13, 0, 2, 0, "TPIDR_EL0", tpidr_el[0]),
 	{ SYSREG(3, 3, 13, 0, 3), 0, 1, AT(tpidrro_el0), "TPIDRRO_EL0", NULL, NULL, NULL },
 	PLAIN(3, 0, 13, 0, 4, 1, "TPIDR_EL1", tpidr_el[1]),

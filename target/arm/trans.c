@@ -352,6 +352,19 @@ static void translate_copy(struct trans *t, struct arm_region *r, struct arm_ran
 	e_jump(t, copy->done);
 }
 
+static void exec_check_bti(struct arm_cpu *cpu, const u32 *word)
+{
+	arm_check_bti(cpu, *word);
+}
+
+/* An indirect branch may lead to any region. */
+static void check_bti(struct trans *t, struct arm_region *r)
+{
+	t->off = t->start & ~TCG_PAGE_MASK;
+	e_call_if(t, offsetof(struct arm_cpu, btype), ~0u, (void (*)(void))exec_check_bti,
+		  &r->insn[0].raw, sizeof(u32));
+}
+
 static bool has_vector_rules(const struct arm_region *r)
 {
 	if (!e_has_vectors() || !arm_fp_enabled(r->cpu))
@@ -366,6 +379,8 @@ static void translate_all(struct trans *t, struct arm_region *r)
 {
 	struct arm_range range;
 
+	if (r->cpu->bti_on)
+		check_bti(t, r);
 	if (has_vector_rules(r))
 		e_use_vectors(t);
 

@@ -38,6 +38,8 @@ bool trans_BCOND(struct trans *t, const struct a64_BCOND *i)
 
 bool trans_BR(struct trans *t, const struct a64_BR *i)
 {
+	if (region_of(t)->cpu->bti_on) /* PSTATE.BTYPE depends on this page */
+		return false;
 	e_goto_reg(t, gx(i->rn));
 	return true;
 }
@@ -51,6 +53,10 @@ bool trans_RET(struct trans *t, const struct a64_RET *i)
 bool trans_BLR(struct trans *t, const struct a64_BLR *i)
 {
 	e_mov(t, 1, E_T2, gx(i->rn));
+	if (region_of(t)->cpu->bti_on) {
+		e_movi(t, E_T0, BTYPE_CALL);
+		e_st_field(t, 0, offsetof(struct arm_cpu, btype), E_T0);
+	}
 	e_pc(t, 30, (s64)t->off + 4);
 	e_goto_reg(t, E_T2);
 	return true;
@@ -110,13 +116,19 @@ static bool load_special(struct trans *t, struct arm_cpu *cpu, unsigned key, uns
 	}
 }
 
+/* Whether an access has to be looked at each time. */
+static bool may_trap(const struct arm_cpu *cpu, const struct arm_sysreg *reg)
+{
+	return reg->trap && !(reg->key == KEY_DAIF && cpu_el(cpu));
+}
+
 bool trans_MRS(struct trans *t, const struct a64_MRS *i)
 {
 	struct arm_cpu *cpu = region_of(t)->cpu;
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
 	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
 
-	if (!reg || cpu_el(cpu) < reg->read_el)
+	if (!reg || cpu_el(cpu) < reg->read_el || may_trap(cpu, reg))
 		return false;
 	if (reg->read)
 		return load_special(t, cpu, key, gx(i->rt));
@@ -141,7 +153,7 @@ bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i)
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
 	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
 
-	if (!reg || cpu_el(cpu) < reg->write_el)
+	if (!reg || cpu_el(cpu) < reg->write_el || may_trap(cpu, reg))
 		return false;
 	if (key == KEY_SP_EL0)
 		return cpu->pstate & PSTATE_SPSEL;

@@ -77,6 +77,10 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 
 	/* First: what is requested from here on is seen below, or calls this function again. */
 	__atomic_store_n(&tcg->exit_request, 0, __ATOMIC_SEQ_CST);
+	if (v->cpu.bti_seen && !v->cpu.bti_on) {
+		v->cpu.bti_on = true;
+		arm_state_changed(&v->cpu);
+	}
 	arm_mmu_end_unpriv(&v->cpu); /* a watchpoint may have ended such an access */
 	if (raised)
 		take_exception(v);

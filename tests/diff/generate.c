@@ -241,7 +241,7 @@ static const struct a64_pattern *pick_row(GRand *rnd, const char *class)
 }
 
 /* The oracle takes these although the manual has them unallocated: FMOV of half precision with
- * op=1, FMAXV and its like with size=x1 and U=0, and FABS and FNEG of half precision in the group of
+ * op=1, FMAXV and its like with size=x1 and U=0, FABS and FNEG of half precision in the group of
  * scalar two-register operations (C4.1.96: opcode 01111 is for vectors only). */
 static bool oracle_is_lax(u32 word)
 {

@@ -35,8 +35,9 @@ struct tcg_page {
 	u8 *host;      /* host address of the page, NULL: io_read and io_write take the access */
 	bool readable; /* which further accesses at this privilege need no new fill */
 	bool writable;
-	bool track;  /* first_store must be called before the first plain store */
-	bool strict; /* unaligned accesses fault (device memory): never cached as fast */
+	bool track;   /* first_store must be called before the first plain store */
+	bool strict;  /* unaligned accesses fault (device memory): never cached as fast */
+	bool guarded; /* of executable pages, for the target alone: see tcg_exec_page() */
 };
 
 /* Behaviour that a target (and its machine) gives to the translator. */

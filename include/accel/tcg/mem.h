@@ -56,6 +56,7 @@ struct tlb_special {
 	u64 phys;
 	u8 *host;
 	u32 gen;
+	bool guarded;
 };
 
 /* Soft TLB and jump cache of one translation regime, address space and privilege. */

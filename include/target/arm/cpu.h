@@ -88,7 +88,11 @@ struct arm_exception {
 struct arm_cpu {
 	struct tcg_cpu tcg;
 
-	u32 pstate;     /* PSTATE_x without NZCV (which is tcg.nzcv) */
+	u32 pstate; /* PSTATE_x without NZCV (which is tcg.nzcv) */
+	/* PSTATE.BTYPE: how the current instruction was branched to. Kept only while bti_on, which
+	 * is set once code of a guarded page has been executed. */
+	u32 btype;
+	bool bti_on, bti_seen;
 	u32 fpcr, fpsr; /* use arm_set_fpcr(), arm_get_fpsr() and arm_set_fpsr() */
 	u64 features;   /* bit n = enum arm_feature n */
 	u64 sp_el[4];   /* banked stack pointers; the current one is tcg.r[31] */
@@ -96,6 +100,7 @@ struct arm_cpu {
 	u64 sctlr_el[4], tcr_el[4], ttbr0_el[4], ttbr1_el[4], mair_el[4];
 	u64 tpidr_el[4], tpidrro_el0;
 	u64 hcr_el2, scr_el3, cpacr_el1, cptr_el2, mdcr_el2, vttbr_el2, vtcr_el2;
+	u64 scxtnum_el[4]; /* for software; no prediction depends on it */
 	u64 contextidr_el[4], par_el1, cntkctl_el1, mdscr_el1, hpfar_el2;
 	u64 vmpidr_el2, vpidr_el2, tcr2_el[4];
 	u64 hdbssbr_el2, hdbssprod_el2;          /* FEAT_HDBSS; see target/arm/engines.h */

@@ -69,6 +69,7 @@ struct arm_translation {
 	bool read, write, exec; /* what the same privilege may do with the page */
 	bool device;            /* Device memory: no unaligned accesses */
 	bool normal;            /* of stage 2: Normal memory, whatever stage 1 says */
+	bool guarded;           /* indirect branches into the page must hit a BTI */
 	/* If it failed: */
 	u8 fsc;         /* ISS.DFSC or IFSC, 0 = success */
 	bool stage2;    /* fault at stage 2: goes to EL2 */

@@ -106,12 +106,16 @@ psci_call:
 	ret
 
 	.balign 2048
-vectors:				/* only IRQs at EL1 are expected: report all others and stop */
+vectors:				/* what a program does not handle is reported, and stops it */
 	.set vector, 0
 	.rept 16
 	.balign 128
 	.if vector == 5
 	b irq_entry
+	.elseif vector == 0 || vector == 4
+	b trap_kernel			/* weak: without trap.S it is the next instruction */
+	.elseif vector == 8
+	b trap_user
 	.endif
 	mov x0, #vector
 	b report
@@ -123,6 +127,8 @@ report:
 	mrs x3, far_el1
 	bl trap_report
 
+	.weak trap_kernel
+	.weak trap_user
 	.weak irq_handler
 irq_entry:
 	sub sp, sp, #192

@@ -14,7 +14,7 @@
 /* attribute 0 is Device-nGnRnE, 1 is Normal write-back */
 #define MAIR         0xff00
 #define BLOCK_DEVICE 0x0060000000000401 /* XN, AF, attribute 0, block */
-#define BLOCK_NORMAL 0x0000000000000705 /* AF, inner shareable, attribute 1, block */
+#define BLOCK_NORMAL 0x0040000000000705 /* UXN, AF, inner shareable, attribute 1, block */
 #define SCTLR        0x30d01805         /* RES1 bits, I, C, M */
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "accel/tcg/mem.h"
 #include "target/arm/cpu.h"
+#include "target/arm/cpu-features.h"
 #include "target/arm/decode.h"
 
 static u8 memory[4 * TCG_PAGE_SIZE] __attribute__((aligned(4096)));
@@ -190,6 +191,69 @@ static void test_mops(void)
 }
 
 /* fadd d0, d1, d2: the first NaN of the right kind wins; a trap at EL0 leaves all as it was. */
+/* FEAT_CSSC and FEAT_HBC: one word each, x1 and x2 in, x0 out. */
+static void test_common_short_sequences(void)
+{
+	static const struct {
+		u32 word;
+		u64 a, b, want;
+	} ops[] = {
+		{ 0xdac01820, 0x100, 0, 8 }, /* ctz x0, x1 */
+		{ 0xdac01820, 0, 0, 64 },
+		{ 0x5ac01820, 0xffffffff00000000, 0, 32 }, /* ctz w0, w1 */
+		{ 0xdac01c20, 0xf0f0000000000001, 0, 9 },  /* cnt x0, x1 */
+		{ 0x5ac01c20, 0xf0f0000000000001, 0, 1 },  /* cnt w0, w1 */
+		{ 0xdac02020, -5ull, 0, 5 },               /* abs x0, x1 */
+		{ 0x5ac02020, 0x80000001, 0, 0x7fffffff }, /* abs w0, w1 */
+		{ 0x5ac02020, 0x80000000, 0, 0x80000000 },
+		{ 0x9ac26020, -5ull, 3, 3 },               /* smax x0, x1, x2 */
+		{ 0x9ac26420, -5ull, 3, -5ull },           /* umax x0, x1, x2 */
+		{ 0x9ac26820, -5ull, 3, -5ull },           /* smin x0, x1, x2 */
+		{ 0x9ac26c20, -5ull, 3, 3 },               /* umin x0, x1, x2 */
+		{ 0x1ac26820, 0x80000000, 1, 0x80000000 }, /* smin w0, w1, w2 */
+		{ 0x91c00420, -5ull, 0, 1 },               /* smax x0, x1, #1 */
+		{ 0x91cbfc20, -5ull, 0, -5ull },           /* smin x0, x1, #-1 */
+		{ 0x91c7fc20, 7, 0, 255 },                 /* umax x0, x1, #255 */
+		{ 0x11cbfc20, 0xfffffff0, 0, 0xfffffff0 }, /* smin w0, w1, #-1 */
+	};
+	struct arm_cpu *cpu = cpu_new();
+
+	for (unsigned i = 0; i < ARRAY_SIZE(ops); i++) {
+		u32 words[] = { ops[i].word, 0xd4200000 };
+
+		cpu->tcg.r[1] = ops[i].a;
+		cpu->tcg.r[2] = ops[i].b;
+		run_words(cpu, words, ARRAY_SIZE(words));
+		g_assert_cmphex(cpu->excp.ec, ==, EC_BRK64);
+		g_assert_cmphex(cpu->tcg.r[0], ==, ops[i].want);
+	}
+	/* bc.eq over a brk, with Z and without */
+	for (unsigned z = 0; z < 2; z++) {
+		static const u32 words[] = { 0x54000050, 0xd4200020, 0xd4200040 };
+
+		cpu_set_nzcv(cpu, z << 2);
+		run_words(cpu, words, ARRAY_SIZE(words));
+		g_assert_cmpuint(cpu->excp.iss, ==, z ? 2 : 1);
+	}
+	cpu->features &= ~((u64)1 << ARM_FEAT_CSSC);
+	run_words(cpu, &ops[0].word, 1);
+	g_assert_cmphex(cpu->excp.ec, ==, EC_UNKNOWN);
+	cpu_free(cpu);
+}
+
+/* RNDR: numbers that differ, and NZCV cleared. */
+static void test_random_numbers(void)
+{
+	static const u32 words[] = { 0xd53b2400, 0xd53b2421, 0xd4200000 };
+	struct arm_cpu *cpu = cpu_new();
+
+	cpu_set_nzcv(cpu, 15);
+	run_words(cpu, words, ARRAY_SIZE(words));
+	g_assert_cmphex(cpu->tcg.r[0], !=, cpu->tcg.r[1]);
+	g_assert_cmpuint(cpu_nzcv(cpu), ==, 0);
+	cpu_free(cpu);
+}
+
 static void test_fp(void)
 {
 	static const u32 code[] = { 0x1e622820, 0xd4200000 };
@@ -225,6 +289,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/a64/loop", test_loop);
 	g_test_add_func("/a64/fault-is-precise", test_fault_is_precise);
 	g_test_add_func("/a64/mops", test_mops);
+	g_test_add_func("/a64/cssc", test_common_short_sequences);
+	g_test_add_func("/a64/rndr", test_random_numbers);
 	g_test_add_func("/a64/fp", test_fp);
 	return g_test_run();
 }
