@@ -8,7 +8,7 @@
 #define PAGES      16384ul /* 64 MiB of 4 KiB pages at VA_BASE */
 #define VA_BASE    (64ul << 30)
 #define POOL       0x48000000ul /* physical */
-#define DESC_PAGE  0x703ul      /* page, AF, inner shareable, attribute 1 (Normal) */
+#define DESC_PAGE  0x707ul      /* page, AF, inner shareable, attribute 1 (Normal) */
 #define DESC_TABLE 3ul
 #define DESC_NG    (1ul << 11)
 #define DESC_USER  (1ul << 6)
