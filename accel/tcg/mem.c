@@ -56,6 +56,7 @@ void tcg_mmu_flush(struct tcg_mmu *mmu)
 	clear_used(mmu->r, sizeof(mmu->r), &mmu->r_used);
 	clear_used(mmu->w, sizeof(mmu->w), &mmu->w_used);
 	clear_used(mmu->jc, sizeof(mmu->jc), &mmu->jc_used);
+	memset(mmu->exec_seen, 0, sizeof(mmu->exec_seen));
 }
 
 void tcg_mmu_flush_stores(struct tcg_mmu *mmu)
@@ -85,14 +86,28 @@ static struct tlb_special *special_slot(struct tlb_special *array, unsigned size
 	return &array[(va >> TCG_PAGE_BITS) % size];
 }
 
+static unsigned exec_index(u64 va)
+{
+	return (va >> TCG_PAGE_BITS) % (64 * ARRAY_SIZE(((struct tcg_mmu *)NULL)->exec_seen));
+}
+
+/* Drop from the jump cache what lies in the page, if code of it (or of one like it) has run. */
+static void forget_jumps(struct tcg_mmu *mmu, u64 va)
+{
+	unsigned slots = TCG_PAGE_SIZE >> 2; /* of one page */
+	unsigned first = (va >> 2) & (JC_SIZE - 1) & ~(slots - 1), bit = exec_index(va);
+
+	if (!(mmu->exec_seen[bit / 64] >> bit % 64 & 1))
+		return;
+	for (unsigned i = first; i < first + slots; i++)
+		if ((mmu->jc[i].pc & TCG_PAGE_MASK) == (va & TCG_PAGE_MASK))
+			mmu->jc[i].pc = ~(u64)0;
+}
+
 void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
 {
 	unsigned index = tlb_index(va);
-	unsigned slots = TCG_PAGE_SIZE >> 2; /* of one page in the jump cache */
-	unsigned quarter = (va >> TCG_PAGE_BITS) & (JC_SIZE / slots - 1);
-	u64 mine = mmu->jc_used & (u64)0xffff << (16 * quarter);
 
-	_Static_assert(JC_SIZE == 4 * (TCG_PAGE_SIZE >> 2), "a page has 16 of 64 parts");
 	forget_hints(mmu);
 	for (unsigned way = 0; way < TLB2_WAYS; way++)
 		if ((second_set(mmu, va)[way].page & TCG_PAGE_MASK) == (va & TCG_PAGE_MASK))
@@ -101,8 +116,7 @@ void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
 	special_slot(mmu->exec, EXEC_SIZE, va)->gen = 0;
 	mmu->r[index].tag = TLB_EMPTY;
 	mmu->w[index].tag = TLB_EMPTY;
-	mmu->jc_used &= ~mine;
-	clear_used(mmu->jc, sizeof(mmu->jc), &mine);
+	forget_jumps(mmu, va);
 }
 
 /* ---- second level ---- */
@@ -135,12 +149,21 @@ static bool second_level(struct tcg_mmu *mmu, u64 va, enum tcg_access access, st
 	return access == TCG_READ ? page->readable : page->writable;
 }
 
+/* A place for @va: its own, a void one, or each in turn. */
+static struct tlb2_entry *second_place(struct tcg_mmu *mmu, u64 va)
+{
+	struct tlb2_entry *e = second_find(mmu, va), *set = second_set(mmu, va);
+
+	for (unsigned way = 0; !e && way < TLB2_WAYS; way++)
+		if (set[way].gen != mmu->gen)
+			e = &set[way];
+	return e ? e : &set[mmu->victim++ % TLB2_WAYS];
+}
+
 static void second_put(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
 {
-	struct tlb2_entry *e = second_find(mmu, va);
+	struct tlb2_entry *e = second_place(mmu, va);
 
-	if (!e)
-		e = &second_set(mmu, va)[mmu->victim++ % TLB2_WAYS];
 	*e = (struct tlb2_entry){
 		.page = (va & TCG_PAGE_MASK) | (page->readable ? TLB2_READABLE : 0) |
 			(page->writable ? TLB2_WRITABLE : 0) | (page->track ? TLB2_TRACK : 0),
@@ -174,8 +197,10 @@ void tcg_exec_page(struct tcg_cpu *cpu, u64 va, struct tcg_page *page)
 	if (special_find(cpu->mmu, e, va, TCG_EXEC, page))
 		return;
 	cpu->ops->fill(cpu, va, TCG_EXEC, 4, page);
-	if (page->host)
+	if (page->host) {
 		special_put(cpu->mmu, e, va, TCG_EXEC, page);
+		cpu->mmu->exec_seen[exec_index(va) / 64] |= (u64)1 << exec_index(va) % 64;
+	}
 }
 
 /* ---- first level ---- */

@@ -17,6 +17,7 @@
 #define CODE_MIN     MiB
 #define CODE_MAX     (1024 * MiB) /* jumps reach 2 GiB */
 #define FILTER_BITS  16
+#define FOUND_BITS   16
 
 /* Regions that start in one physical page. */
 struct code_page {
@@ -43,6 +44,9 @@ static s64 code_rx;            /* executable - writable address */
 static GHashTable *pages;      /* phys -> struct code_page */
 static GHashTable *host_pages; /* host -> the first struct code_page there */
 static GPtrArray *all_regions;
+/* Regions by hash of address and key, the last one of each; read without the lock. What it points
+ * to lives until everything is thrown away. */
+static struct tcg_region *found[1u << FOUND_BITS];
 /* Numbers of code pages by hash of their addresses, read without the lock. */
 static u16 filter[1u << FILTER_BITS], host_filter[1u << FILTER_BITS];
 static u32 code_gen;
@@ -210,6 +214,7 @@ void region_leave(struct tcg_cpu *cpu)
 static void discard_locked(struct tcg_region *r)
 {
 	stats.discarded++;
+	__atomic_store_n(&r->discarded, true, __ATOMIC_RELAXED);
 	host_redirect(r->entry, r->dead);
 	for (unsigned i = 0; i < r->sites->len; i++) {
 		struct site *s = &g_array_index(r->sites, struct site, i);
@@ -341,6 +346,7 @@ static void flush_all_locked(struct tcg_cpu *self)
 	g_hash_table_remove_all(host_pages);
 	memset(filter, 0, sizeof(filter));
 	memset(host_filter, 0, sizeof(host_filter));
+	memset(found, 0, sizeof(found));
 	code_next = code_first;
 	flush_gen++;
 	stats.flushes++;
@@ -411,46 +417,71 @@ static struct tcg_region *translate_locked(struct tcg_cpu *cpu, struct code_page
 	return r;
 }
 
-static struct tcg_region *lookup_locked(struct tcg_cpu *cpu)
+static struct tcg_region **found_at(u64 phys, u32 key)
 {
-	struct tcg_page guest;
+	u64 hash = ((phys >> 2) + ((u64)key << 44)) * 0x9e3779b97f4a7c15ull;
+
+	return &found[hash >> (64 - FOUND_BITS)];
+}
+
+/* Region at physical address @phys if it is easily found; any vCPU in code, no lock needed. */
+static struct tcg_region *find_fast(u64 phys, u32 key)
+{
+	struct tcg_region *r = __atomic_load_n(found_at(phys, key), __ATOMIC_ACQUIRE);
+
+	if (r && r->phys == phys && r->key == key &&
+	    !__atomic_load_n(&r->discarded, __ATOMIC_RELAXED))
+		return r;
+	return NULL;
+}
+
+/* The region at the current pc, in the page @guest; translated if need be. */
+static struct tcg_region *lookup_locked(struct tcg_cpu *cpu, const struct tcg_page *guest)
+{
+	u64 phys = guest->phys | cpu->pc_off;
 	struct code_page *page;
 	struct tcg_region *r;
 
-	g_mutex_unlock(&lock);
-	tcg_exec_page(cpu, tcg_pc(cpu), &guest); /* may raise */
-	g_mutex_lock(&lock);
-	if (!guest.host)
-		return NULL;
 	yield_to_flush_locked(cpu);
-	page = g_hash_table_lookup(pages, &guest.phys);
+	r = find_fast(phys, cpu->state_key);
+	if (r)
+		return r;
+	page = g_hash_table_lookup(pages, &guest->phys);
 	for (r = page ? page->regions : NULL; r; r = r->next)
-		if (r->phys == (guest.phys | cpu->pc_off) && r->key == cpu->state_key)
-			return r;
+		if (r->phys == phys && r->key == cpu->state_key)
+			goto out;
 	if (code_next + CODE_RESERVE > code_rw + code_size) {
 		flush_all_locked(cpu);
 		page = NULL;
 	}
 	if (!page)
-		page = page_add_locked(cpu, &guest);
-	return translate_locked(cpu, page, &guest);
+		page = page_add_locked(cpu, guest);
+	r = translate_locked(cpu, page, guest);
+out:
+	__atomic_store_n(found_at(phys, cpu->state_key), r, __ATOMIC_RELEASE);
+	return r;
 }
 
 const void *region_find(struct tcg_cpu *cpu)
 {
 	u64 pc = tcg_pc(cpu);
 	struct jc_entry *jc = &cpu->mmu->jc[(pc >> 2) & (JC_SIZE - 1)];
+	struct tcg_page guest;
 	struct tcg_region *r;
 
 	if (pc & 3)
 		return NULL;
 	if (jc->pc == pc && host_is_live(jc->host))
 		return jc->host;
-	g_mutex_lock(&lock);
-	r = lookup_locked(cpu);
-	g_mutex_unlock(&lock);
-	if (!r)
+	tcg_exec_page(cpu, pc, &guest); /* may raise */
+	if (!guest.host)
 		return NULL;
+	r = find_fast(guest.phys | cpu->pc_off, cpu->state_key);
+	if (!r) {
+		g_mutex_lock(&lock);
+		r = lookup_locked(cpu, &guest);
+		g_mutex_unlock(&lock);
+	}
 	cpu->mmu->jc_used |= (u64)1 << ((jc - cpu->mmu->jc) / (JC_SIZE / 64));
 	jc->host = r->entry + code_rx;
 	jc->pc = pc;
@@ -460,12 +491,16 @@ const void *region_find(struct tcg_cpu *cpu)
 void region_chain(struct tcg_cpu *cpu, u64 site)
 {
 	struct site s = { .at = (u8 *)(uintptr_t)(site - code_rx) };
+	struct tcg_page guest;
 	struct tcg_region *r;
 	u32 gen = flush_gen;
 
+	tcg_exec_page(cpu, tcg_pc(cpu), &guest); /* may raise */
+	if (!guest.host)
+		return;
 	g_mutex_lock(&lock);
-	r = lookup_locked(cpu);
-	if (r && gen == flush_gen) {
+	r = lookup_locked(cpu, &guest);
+	if (gen == flush_gen) {
 		memcpy(&s.original, s.at, sizeof(s.original));
 		g_array_append_val(r->sites, s);
 		host_link(s.at, r->entry);

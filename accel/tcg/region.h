@@ -28,6 +28,7 @@ struct tcg_region {
 	u64 phys; /* of the first instruction */
 	u32 key;  /* cpu->state_key it was made for */
 	u16 ninsns;
+	bool discarded;          /* atomic */
 	u8 *entry, *dead;        /* writable addresses */
 	struct tcg_region *next; /* in the same page */
 	GArray *sites;           /* struct site: jumps of other regions chained to this one */

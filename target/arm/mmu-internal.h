@@ -10,6 +10,7 @@
 #define ARM_CONTEXTS 32
 #define ARM_CONTROLS 16
 #define BUS_CACHE    64
+#define ARM_OWN      8
 
 /* Soft TLB of one address space and privilege. */
 struct arm_context {
@@ -21,6 +22,12 @@ struct arm_context {
 		u64 start, last;
 	} blocks[8];
 	unsigned nblocks;
+	bool has_global; /* of what is cached, something holds for every ASID */
+	/* With shared: the context is for all address spaces. What belongs only to @asid are these
+	 * pages; more than ARM_OWN: too many to name. */
+	bool shared;
+	unsigned asid, nown;
+	u64 own[ARM_OWN];
 };
 
 /* What, beside address space and privilege, decides about the translations of a regime. */
@@ -39,6 +46,9 @@ struct arm_mmu {
 	u64 keys[ARM_CONTEXTS];          /* context_key() of each, ~0 = free */
 	struct arm_context contexts[ARM_CONTEXTS];
 	struct arm_context *current;
+	bool split;      /* no shared contexts any more */
+	unsigned floods; /* changes of ASID that flushed a shared context, net of those that did not
+			  */
 	u64 clock;
 	/* Recent answers of bus->page for table walks. */
 	struct {
@@ -68,7 +78,8 @@ bool arm_stage2_find(struct arm_cpu *cpu, u64 ipa, struct arm_stage2_leaf *found
 /* Register TLB maintenance and address translation instructions. */
 void arm_tlbi_init(struct arm_cpu *cpu);
 
-/* Flush what matches; @va = ~0: all addresses; @asid < 0: all, @vmid < 0: all. */
+/* Flush what matches; @va = ~0: all addresses; @asid < 0: all, @vmid < 0: all. With @va and @asid
+ * global translations match, too. */
 void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid, u64 va);
 
 #endif

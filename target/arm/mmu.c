@@ -2,7 +2,10 @@
  * target/arm/mmu.c - translation contexts: a soft TLB for each address space and privilege.
  *
  * Switching between exception levels, PAN and address spaces selects another context and flushes
- * nothing. Global translations are simply found again in each.
+ * nothing. A kernel has one context for all address spaces as long as nearly all of its
+ * translations are global (those of the upper range without nG): new processes then find it warm.
+ * The few others are dropped when the ASID changes. If there are many of them (page-table
+ * isolation), each address space gets a context of its own for the kernel, too.
  */
 #include "target/arm/mmu.h"
 #include "target/arm/cpu-features.h"
@@ -25,6 +28,9 @@
 #define TCR_AS  (1ull << 36)
 #define VTCR_VS (1ull << 19)
 
+#define KEY_SHARED (1ull << 37) /* in place of an ASID */
+#define FLOODS     16           /* context switches that had to flush all, net of others */
+
 static unsigned asid_of(const struct arm_cpu *cpu, unsigned el)
 {
 	u64 tcr = cpu->tcr_el[el], asid;
@@ -42,12 +48,19 @@ unsigned arm_vmid(const struct arm_cpu *cpu)
 	return cpu_has(cpu, ARM_FEAT_VMID16) && cpu->vtcr_el2 & VTCR_VS ? vmid : vmid & 0xff;
 }
 
+/* A context for all address spaces. */
+static bool is_shared(const struct arm_cpu *cpu, const struct arm_regime *r)
+{
+	return !r->user && !cpu->mmu->split && (r->el == 1 || (r->el == 2 && arm_is_host(cpu)));
+}
+
 static u64 context_key(const struct arm_cpu *cpu, const struct arm_regime *r)
 {
 	u64 vmid = r->el == 1 && cpu->has_el2 ? arm_vmid(cpu) : 0;
+	u64 space = is_shared(cpu, r) ? KEY_SHARED : asid_of(cpu, r->el);
 
-	return (u64)asid_of(cpu, r->el) | vmid << 16 | (u64)r->el << 32 | (u64)r->user << 34 |
-	       (u64)r->pan << 35 | (u64)r->stage2 << 36 | (u64)cpu->mmu->controls_of[r->el] << 40;
+	return space | vmid << 16 | (u64)r->el << 32 | (u64)r->user << 34 | (u64)r->pan << 35 |
+	       (u64)r->stage2 << 36 | (u64)cpu->mmu->controls_of[r->el] << 40;
 }
 
 static unsigned key_asid(u64 key)
@@ -75,6 +88,8 @@ static void flush_context(struct arm_context *c)
 	if (c->tlb)
 		tcg_mmu_flush(c->tlb);
 	c->nblocks = 0;
+	c->nown = 0;
+	c->has_global = false;
 }
 
 /* The context for @key, replacing the one that was used longest ago. */
@@ -167,13 +182,55 @@ void arm_mmu_controls_changed(struct arm_cpu *cpu)
 		cpu->mmu->controls_known = 0;
 }
 
+/* ---- shared contexts ---- */
+
+/* Another address space: what the old one alone had in the context goes. */
+static void change_space(struct arm_mmu *mmu, struct arm_context *c, unsigned asid)
+{
+	if (c->nown > ARM_OWN) {
+		flush_context(c);
+		mmu->split = ++mmu->floods > FLOODS;
+	} else if (c->nown) {
+		for (unsigned i = 0; i < c->nown; i++)
+			tcg_mmu_flush_page(c->tlb, c->own[i]);
+		mmu->floods -= mmu->floods > 0;
+	}
+	c->nown = 0;
+	c->asid = asid;
+}
+
+/* A translation of the current address space only is about to be cached. */
+static void note_own(struct arm_context *c, u64 va)
+{
+	for (unsigned i = 0; i < c->nown && i < ARM_OWN; i++)
+		if (c->own[i] == (va & TCG_PAGE_MASK))
+			return;
+	if (c->nown < ARM_OWN)
+		c->own[c->nown] = va & TCG_PAGE_MASK;
+	if (c->nown <= ARM_OWN)
+		c->nown++;
+}
+
+static struct tcg_mmu *choose_context(struct arm_cpu *cpu, const struct arm_regime *r)
+{
+	struct arm_mmu *mmu = cpu->mmu;
+	struct arm_context *c;
+	unsigned asid;
+
+	find_controls(cpu, r->el);
+	c = mmu->current = context_for(mmu, context_key(cpu, r));
+	c->shared = is_shared(cpu, r);
+	asid = asid_of(cpu, r->el);
+	if (c->shared && c->asid != asid)
+		change_space(mmu, c, asid);
+	return c->tlb;
+}
+
 static void select_context(struct arm_cpu *cpu)
 {
 	struct arm_regime r = arm_regime_current(cpu, false);
 
-	find_controls(cpu, r.el);
-	cpu->mmu->current = context_for(cpu->mmu, context_key(cpu, &r));
-	tcg_select(&cpu->tcg, cpu->mmu->current->tlb, arm_state_key(cpu));
+	tcg_select(&cpu->tcg, choose_context(cpu, &r), arm_state_key(cpu));
 }
 
 void arm_mmu_begin_unpriv(struct arm_cpu *cpu)
@@ -181,9 +238,7 @@ void arm_mmu_begin_unpriv(struct arm_cpu *cpu)
 	struct arm_regime r = arm_regime_current(cpu, true);
 
 	cpu->mmu_saved = cpu->tcg.mmu;
-	find_controls(cpu, r.el);
-	cpu->mmu->current = context_for(cpu->mmu, context_key(cpu, &r));
-	tcg_select(&cpu->tcg, cpu->mmu->current->tlb, cpu->tcg.state_key);
+	tcg_select(&cpu->tcg, choose_context(cpu, &r), cpu->tcg.state_key);
 }
 
 void arm_mmu_end_unpriv(struct arm_cpu *cpu)
@@ -220,6 +275,14 @@ static bool in_block(const struct arm_context *c, u64 va)
 	return false;
 }
 
+/* Whether a translation of @va for @asid may be cached; global ones are for every ASID. */
+static bool may_hold(const struct arm_context *c, u64 key, unsigned asid, u64 va)
+{
+	if (va != ~(u64)0 && va >> 55 & 1 && c->has_global)
+		return true;
+	return c->shared ? c->nown && c->asid == asid : key_asid(key) == asid;
+}
+
 void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid, u64 va)
 {
 	for (unsigned i = 0; i < ARM_CONTEXTS; i++) {
@@ -227,7 +290,7 @@ void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid
 		u64 key = cpu->mmu->keys[i];
 
 		if (!c->tlb || key_el(key) != el || (vmid >= 0 && key_vmid(key) != vmid) ||
-		    (asid >= 0 && key_asid(key) != asid))
+		    (asid >= 0 && !may_hold(c, key, asid, va)))
 			continue;
 		if (va == ~(u64)0 || in_block(c, va))
 			flush_context(c);
@@ -344,6 +407,10 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 		raise_fault(cpu, va, access, &t);
 	}
 	note_block(cpu->mmu->current, va, t.size);
+	if (!t.not_global)
+		cpu->mmu->current->has_global = true;
+	else if (cpu->mmu->current->shared)
+		note_own(cpu->mmu->current, va);
 	arm_bus_lookup(cpu, t.phys & TCG_PAGE_MASK, &bus);
 	*page = (struct tcg_page){
 		.phys = t.phys & TCG_PAGE_MASK,

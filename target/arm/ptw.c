@@ -21,6 +21,7 @@
 #define DESC_S2AP_R   (1ull << 6)
 #define DESC_S2AP_W   (1ull << 7)
 #define DESC_AF       (1ull << 10)
+#define DESC_NG       (1ull << 11)
 #define DESC_GP       (1ull << 50)
 #define DESC_DBM      (1ull << 51)
 #define DESC_PXN      (1ull << 53)
@@ -514,6 +515,7 @@ static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 		out->write = false;
 	out->device = !(cpu->mair_el[regime->el] >> (8 * (leaf.desc >> 2 & 7)) & 0xf0);
 	out->guarded = leaf.desc & DESC_GP && cpu_has(cpu, ARM_FEAT_BTI);
+	out->not_global = leaf.desc & DESC_NG || !(va >> 55 & 1);
 	out->phys = leaf.phys;
 	out->size = leaf.size;
 	return true;

@@ -2,8 +2,7 @@
  * target/arm/tlbi.c - TLB maintenance and address translation instructions (Arm DDI 0487, C5.4,
  * C5.5, D8.17).
  *
- * By-address operations act on all address spaces of their regime, because global translations
- * are cached in each; more than asked for is always allowed.
+ * More than asked for is always invalidated where that is simpler.
  */
 #include "accel/tcg/work.h"
 #include "target/arm/excp.h"
@@ -11,7 +10,7 @@
 #include "target/arm/sem.h"
 #include "target/arm/sysreg.h"
 
-enum scope { BY_ALL, BY_ASID, BY_VA };
+#define TCR_AS (1ull << 36)
 
 /* What one instruction does, packed for another CPU: regime, VMID (all: 0x1ffff), ASID (same), VA.
  */
@@ -52,10 +51,12 @@ static void tlbi_el1(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
 	struct request q = { .el = el2 ? 2 : 1, .asid = -1, .va = ~(u64)0 };
 
 	q.vmid = !el2 && cpu->has_el2 ? (int)arm_vmid(cpu) : 0;
-	if (op2 == 2)
-		q.asid = val >> 48;
-	else if (op2 != 0 && (crm == 1 || crm == 3 || crm == 7))
+	if (op2 == 1 || op2 == 2 || op2 == 5) /* the others are for all address spaces */
+		q.asid = cpu->tcr_el[q.el] & TCR_AS ? val >> 48 : val >> 48 & 0xff;
+	if (op2 != 0 && op2 != 2 && (crm == 1 || crm == 3 || crm == 7))
 		q.va = operand_va(val);
+	else if (op2 != 2) /* ranges: global translations are in them, too */
+		q.asid = -1;
 	invalidate(cpu, crm != 7 && crm != 6, &q);
 }
 

@@ -72,9 +72,10 @@ struct tcg_mmu {
 	u32 victim;         /* way to be replaced next */
 	struct tlb2_entry second[TLB2_SETS][TLB2_WAYS];
 	struct tlb_special io[IO_SIZE], exec[EXEC_SIZE];
-	u32 code_gen;  /* number of code pages ever when w[] was last cleared for them */
-	u32 flush_gen; /* how often all translations had been dropped when jc[] was cleared */
-	u32 jc_key;    /* state_key that jc[] was filled under */
+	u64 exec_seen[64]; /* hashed: pages that exec[] and jc[] may be about */
+	u32 code_gen;      /* number of code pages ever when w[] was last cleared for them */
+	u32 flush_gen;     /* how often all translations had been dropped when jc[] was cleared */
+	u32 jc_key;        /* state_key that jc[] was filled under */
 };
 
 static inline unsigned tlb_index(u64 va)

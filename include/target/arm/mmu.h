@@ -68,6 +68,7 @@ struct arm_translation {
 	u64 size;               /* bytes that the descriptors map alike */
 	bool read, write, exec; /* what the same privilege may do with the page */
 	bool device;            /* Device memory: no unaligned accesses */
+	bool not_global;        /* only for the ASID: nG, or not of the upper range */
 	bool normal;            /* of stage 2: Normal memory, whatever stage 1 says */
 	bool guarded;           /* indirect branches into the page must hit a BTI */
 	/* If it failed: */

@@ -315,6 +315,54 @@ static void test_asid(gconstpointer jit)
 	cpu_free(cpu);
 }
 
+/* The same with @pages pages in each space, over and over: few are dropped one by one when the ASID
+ * changes, many all at once, and in the end each space gets contexts of its own. */
+static void check_spaces(bool jit, unsigned pages)
+{
+	static const u32 code[] = {
+		0xd5182000, /* msr ttbr0_el1, x0 */
+		0xd5033fdf, /* isb */
+		0xf8408444, /* ldr x4, [x2], #8 */
+		0x8b0400a5, /* add x5, x5, x4 */
+		0x913fe042, /* add x2, x2, #4088 */
+		0xf1000463, /* subs x3, x3, #1 */
+		0x54ffff81, /* b.ne .-16 */
+		0xd4000002, /* hvc #0 */
+	};
+	struct arm_cpu *cpu = cpu_new(jit);
+	u64 space[2] = { root, new_table() };
+
+	cpu->ttbr1_el[1] = root;
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	for (unsigned n = 0; n < 2; n++) {
+		for (unsigned i = 0; i < pages; i++) {
+			u64 at = 0x120000 + (n * pages + i) * 4096;
+
+			*(u64 *)(ram + at) = (n + 1) * (i + 1);
+			map_page(space[n], 0x80000000 + i * 4096, RAM_BASE + at, AF, 3);
+		}
+	}
+	for (unsigned round = 0; round < 100; round++) {
+		cpu->tcg.r[0] = space[round & 1] | (u64)(1 + (round & 1)) << 48;
+		cpu->tcg.r[2] = 0x80000000;
+		cpu->tcg.r[3] = pages;
+		cpu->tcg.r[5] = 0;
+		run(cpu, 0xffffff8000000000 + RAM_BASE);
+		g_assert_cmpuint(cpu->tcg.r[5], ==, (1 + (round & 1)) * pages * (pages + 1) / 2);
+	}
+	cpu_free(cpu);
+}
+
+static void test_few_own(gconstpointer jit)
+{
+	check_spaces(GPOINTER_TO_INT(jit), 3);
+}
+
+static void test_many_own(gconstpointer jit)
+{
+	check_spaces(GPOINTER_TO_INT(jit), 20);
+}
+
 static void test_device(gconstpointer jit)
 {
 	static const u32 code[] = {
@@ -494,6 +542,10 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/mmu/levels/jit", GINT_TO_POINTER(1), test_levels);
 	g_test_add_data_func("/mmu/asid/interp", GINT_TO_POINTER(0), test_asid);
 	g_test_add_data_func("/mmu/asid/jit", GINT_TO_POINTER(1), test_asid);
+	g_test_add_data_func("/mmu/asid/few/interp", GINT_TO_POINTER(0), test_few_own);
+	g_test_add_data_func("/mmu/asid/few/jit", GINT_TO_POINTER(1), test_few_own);
+	g_test_add_data_func("/mmu/asid/many/interp", GINT_TO_POINTER(0), test_many_own);
+	g_test_add_data_func("/mmu/asid/many/jit", GINT_TO_POINTER(1), test_many_own);
 	g_test_add_data_func("/mmu/device/interp", GINT_TO_POINTER(0), test_device);
 	g_test_add_data_func("/mmu/device/jit", GINT_TO_POINTER(1), test_device);
 	g_test_add_data_func("/mmu/interrupt/interp", GINT_TO_POINTER(0), test_interrupt);
