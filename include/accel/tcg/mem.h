@@ -11,7 +11,7 @@
 
 #define TLB_BITS 10
 #define TLB_SIZE (1u << TLB_BITS)
-#define JC_BITS  12
+#define JC_BITS  14
 #define JC_SIZE  (1u << JC_BITS)
 
 /* Reasons, in the low bits of a write tag, why a store must not take the fast path. */
