@@ -127,6 +127,11 @@ void vcpu_thread_init(struct vcpu *cpu)
 	pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
+struct vcpu *vcpu_self(void)
+{
+	return this_vcpu;
+}
+
 void vcpu_park_self(void)
 {
 	struct vcpu *cpu = this_vcpu;

@@ -109,7 +109,7 @@ static void add_timer(struct virt *v, void *fdt)
 	for (unsigned i = 0; i < n; i++) {
 		cells[3 * i] = DT_PPI;
 		cells[3 * i + 1] = ppi[i];
-		cells[3 * i + 2] = DT_LEVEL_HIGH;
+		cells[3 * i + 2] = virt_intc_ppi_flags(v);
 	}
 	dt_node(fdt, "/timer");
 	dt_set_strings(fdt, "/timer", "compatible", compatible);

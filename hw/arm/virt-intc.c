@@ -3,6 +3,7 @@
 
 #include "accel/vm.h"
 #include "hw/arm/fdt.h"
+#include "hw/intc/arm-gicv2.h"
 #include "hw/intc/arm-gicv3.h"
 #include "target/arm/timer.h"
 #include "util/error.h"
@@ -26,33 +27,68 @@ static void timer_output(void *opaque, enum arm_timer timer, bool level)
 	};
 	struct virt_cpu_lines *lines = opaque;
 
-	arm_gicv3_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi[timer], level);
+	if (lines->v->gic_number == 2)
+		arm_gicv2_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi[timer], level);
+	else
+		arm_gicv3_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi[timer], level);
 }
 
 /* ---- which controller ---- */
 
-/* Only version 3 exists; the others are named so that the message says what would work. */
-static int check_version(struct virt *v, GError **err)
+/* What a GICv2 cannot do. Return: NULL, or why @v needs another. */
+static const char *no_gicv2(const struct virt *v)
 {
-	static const struct {
-		const char *name, *why;
-	} absent[] = {
-		{ "2", "there is no GICv2 yet" },
-		{ "4", "there is no direct injection of virtual LPIs" },
-		{ "host", "that is for accelerator kvm" },
+	if (v->m.opt.cpus > ARM_GICV2_CPUS)
+		return "it has room for 8 vCPUs";
+	return v->virtualization ? "it has no virtual CPU interface here" : NULL;
+}
+
+static int version_error(const struct virt *v, const char *why, GError **err)
+{
+	error_set(err, "machine virt: gic-version=%s is not available: %s; use 3 or max",
+		  v->gic_version, why);
+	return -ENOTSUP;
+}
+
+/* Version 2 unless it is not enough; those that do not exist are told by name. */
+static int choose_version(struct virt *v, GError **err)
+{
+	const char *name = v->gic_version, *why = no_gicv2(v);
+
+	v->gic_number = 3;
+	if (!name)
+		v->gic_number = why ? 3 : 2;
+	else if (!strcmp(name, "2") && why)
+		return version_error(v, why, err);
+	else if (!strcmp(name, "2"))
+		v->gic_number = 2;
+	else if (!strcmp(name, "4"))
+		return version_error(v, "there is no direct injection of virtual LPIs", err);
+	else if (!strcmp(name, "host"))
+		return version_error(v, "that is for accelerator kvm", err);
+	else if (strcmp(name, "3") && strcmp(name, "max")) {
+		error_set(err, "machine virt: gic-version=%s is not known: use 2, 3 or max", name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int create_gicv2(struct virt *v, GError **err)
+{
+	const struct arm_gicv2_config config = {
+		.dist_base = v->map[VIRT_GIC_DIST].base,
+		.cpu_base = v->map[VIRT_GIC_CPU].base,
+		.cpus = v->m.opt.cpus,
+		.spis = VIRT_SPIS,
+	};
+	const struct arm_gicv2m_config frame = {
+		.base = v->map[VIRT_GIC_V2M].base,
+		.first_spi = VIRT_SPI_V2M,
+		.spis = VIRT_SPIS_V2M,
 	};
 
-	if (!v->gic_version || !strcmp(v->gic_version, "3") || !strcmp(v->gic_version, "max"))
-		return 0;
-	for (unsigned i = 0; i < ARRAY_SIZE(absent); i++) {
-		if (strcmp(v->gic_version, absent[i].name))
-			continue;
-		error_set(err, "machine virt: gic-version=%s is not available: %s; use 3 or max",
-			  v->gic_version, absent[i].why);
-		return -ENOTSUP;
-	}
-	error_set(err, "machine virt: gic-version=%s is not known: use 3 or max", v->gic_version);
-	return -EINVAL;
+	v->gic = arm_gicv2_create(&v->m, &config, err);
+	return v->gic && arm_gicv2m_create(&v->m, v->gic, &frame, err) ? 0 : -EINVAL;
 }
 
 static int create_gicv3(struct virt *v, GError **err)
@@ -90,10 +126,10 @@ static u32 counter_hz(const struct virt *v)
 
 int virt_intc_create(struct virt *v, GError **err)
 {
-	int ret = check_version(v, err);
+	int ret = choose_version(v, err);
 
 	if (!ret)
-		ret = create_gicv3(v, err);
+		ret = v->gic_number == 2 ? create_gicv2(v, err) : create_gicv3(v, err);
 	if (ret)
 		return ret;
 	v->cpu_lines = g_new0(struct virt_cpu_lines, v->m.opt.cpus);
@@ -101,7 +137,10 @@ int virt_intc_create(struct virt *v, GError **err)
 		struct arm_cpu *cpu = arm_cpu_of_vcpu(v->m.vm->cpus[i]);
 
 		v->cpu_lines[i] = (struct virt_cpu_lines){ v, i };
-		arm_gicv3_attach(v->gic, i, cpu);
+		if (v->gic_number == 2)
+			arm_gicv2_attach(v->gic, i, cpu);
+		else
+			arm_gicv3_attach(v->gic, i, cpu);
 		arm_timers_create(cpu, counter_hz(v));
 		arm_timers_connect(cpu, timer_output, &v->cpu_lines[i]);
 	}
@@ -118,10 +157,25 @@ void virt_intc_destroy(struct virt *v)
 
 void virt_intc_set(struct virt *v, unsigned spi, bool level)
 {
-	arm_gicv3_set_spi(v->gic, spi, level);
+	if (v->gic_number == 2)
+		arm_gicv2_set_spi(v->gic, spi, level);
+	else
+		arm_gicv3_set_spi(v->gic, spi, level);
 }
 
-/* Messages to any other place are writes to memory like others. */
+bool virt_intc_has_msi(const struct virt *v)
+{
+	return v->gic_number == 2 || v->its;
+}
+
+u32 virt_intc_ppi_flags(const struct virt *v)
+{
+	u32 cpus = v->gic_number == 2 ? (1u << v->m.opt.cpus) - 1 : 0;
+
+	return cpus << DT_PPI_CPUS_SHIFT | DT_LEVEL_HIGH;
+}
+
+/* Messages to any other place, such as the frame of a GICv2, are writes to memory like others. */
 void virt_intc_msi(struct virt *v, u16 requester, u64 addr, u32 data)
 {
 	if (v->its && addr == arm_gicv3_its_address(v->its))
@@ -132,7 +186,7 @@ void virt_intc_msi(struct virt *v, u16 requester, u64 addr, u32 data)
 
 /* ---- device tree ---- */
 
-static void add_frames(struct virt *v, void *fdt, const char *node)
+static void frames_v3(struct virt *v, void *fdt, const char *node)
 {
 	const struct virt_range *dist = &v->map[VIRT_GIC_DIST];
 	const struct virt_range *first = &v->map[VIRT_GIC_REDIST];
@@ -161,6 +215,26 @@ static void its_fdt(struct virt *v, void *fdt, const char *gic)
 	dt_set_cells(fdt, node, "phandle", VIRT_PHANDLE_MSI);
 }
 
+static void v2m_fdt(struct virt *v, void *fdt, const char *gic)
+{
+	const struct virt_range *r = &v->map[VIRT_GIC_V2M];
+	g_autofree char *node = g_strdup_printf("%s/v2m@%" PRIx64, gic, r->base);
+
+	dt_node(fdt, node);
+	dt_set_string(fdt, node, "compatible", "arm,gic-v2m-frame");
+	dt_set_empty(fdt, node, "msi-controller");
+	dt_set_reg(fdt, node, "reg", r->base, r->size);
+	dt_set_cells(fdt, node, "phandle", VIRT_PHANDLE_MSI);
+}
+
+static void frames_v2(struct virt *v, void *fdt, const char *node)
+{
+	const struct virt_range *dist = &v->map[VIRT_GIC_DIST], *cpu = &v->map[VIRT_GIC_CPU];
+
+	dt_set_cells(fdt, node, "reg", dist->base >> 32, dist->base, dist->size >> 32, dist->size,
+		     cpu->base >> 32, cpu->base, cpu->size >> 32, cpu->size);
+}
+
 void virt_intc_fdt(struct virt *v, void *fdt)
 {
 	g_autofree char *node = g_strdup_printf("/intc@%" PRIx64, v->map[VIRT_GIC_DIST].base);
@@ -171,11 +245,17 @@ void virt_intc_fdt(struct virt *v, void *fdt)
 	dt_set_cells(fdt, node, "#address-cells", 2);
 	dt_set_cells(fdt, node, "#size-cells", 2);
 	dt_set_empty(fdt, node, "ranges");
-	dt_set_string(fdt, node, "compatible", "arm,gic-v3");
-	add_frames(v, fdt, node);
+	dt_set_string(fdt, node, "compatible",
+		      v->gic_number == 2 ? "arm,cortex-a15-gic" : "arm,gic-v3");
+	if (v->gic_number == 2)
+		frames_v2(v, fdt, node);
+	else
+		frames_v3(v, fdt, node);
 	if (v->virtualization)
 		dt_set_cells(fdt, node, "interrupts", DT_PPI, VIRT_PPI_GIC, DT_LEVEL_HIGH);
 	dt_set_cells(fdt, node, "phandle", VIRT_PHANDLE_GIC);
 	if (v->its)
 		its_fdt(v, fdt, node);
+	if (v->gic_number == 2)
+		v2m_fdt(v, fdt, node);
 }

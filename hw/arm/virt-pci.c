@@ -111,7 +111,7 @@ void virt_pci_fdt(struct virt *v, void *fdt)
 	dt_set_cells(fdt, path, "linux,pci-domain", 0);
 	dt_set_cells(fdt, path, "bus-range", 0, config.size / BUS_BYTES - 1);
 	dt_set_empty(fdt, path, "dma-coherent");
-	if (v->its)
+	if (virt_intc_has_msi(v))
 		dt_set_cells(fdt, path, "msi-map", 0, VIRT_PHANDLE_MSI, 0, 0x10000);
 	dt_set_reg(fdt, path, "reg", config.base, config.size);
 	ranges_fdt(v, fdt, path);

@@ -53,6 +53,7 @@ enum virt_spi {
 	VIRT_SPI_GED = 9,
 	VIRT_SPI_MMIO = 16, /* to 47 */
 	VIRT_SPI_V2M = 48,  /* to 111 */
+	VIRT_SPIS_V2M = 64,
 	VIRT_SPIS = 256,
 };
 
@@ -79,7 +80,7 @@ enum virt_phandle {
 #define VIRT_TRANSPORTS 32
 
 /* Cells of "interrupts": kind and trigger. */
-enum { DT_SPI = 0, DT_PPI = 1, DT_EDGE = 1, DT_LEVEL_HIGH = 4 };
+enum { DT_SPI = 0, DT_PPI = 1, DT_EDGE = 1, DT_LEVEL_HIGH = 4, DT_PPI_CPUS_SHIFT = 8 };
 
 struct virt {
 	struct machine m;
@@ -89,13 +90,14 @@ struct virt {
 	int iommu;
 	struct block_backend *pflash[2]; /* NULL: none */
 	char *dumpdtb;                   /* NULL: run */
-	char *gic_version;               /* NULL: 3 */
+	char *gic_version;               /* NULL: the machine chooses */
 
 	struct virt_range map[VIRT_REGIONS]; /* virt_layout(); size 0: not there */
 	struct mapping ram;
+	unsigned gic_number; /* 2 or 3 */
 	struct device *gic;
 	struct virt_cpu_lines *cpu_lines; /* virt-intc.c: of each vCPU */
-	struct device *its; /* takes message-signalled interrupts; NULL: there is none */
+	struct device *its;               /* of a GICv3, takes messages; NULL: there is none */
 	struct device *fw_cfg;
 	struct device *power_key;
 	struct device *flash[2];
@@ -132,6 +134,10 @@ void virt_intc_destroy(struct virt *v);
 void virt_intc_set(struct virt *v, unsigned spi, bool level);
 void virt_intc_msi(struct virt *v, u16 requester, u64 addr, u32 data);
 void virt_intc_fdt(struct virt *v, void *fdt);
+/* virt_intc_has_msi() - something takes messages of PCI devices. */
+bool virt_intc_has_msi(const struct virt *v);
+/* virt_intc_ppi_flags() - third cell of a private interrupt: level, and for GICv2 whose. */
+u32 virt_intc_ppi_flags(const struct virt *v);
 
 /* virt-devices.c: everything on the platform's own bus. */
 int virt_devices_create(struct virt *v, GError **err);

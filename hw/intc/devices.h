@@ -6,6 +6,8 @@
 
 #include "hw/device.h"
 
+extern const struct device_type arm_gicv2_type;
+extern const struct device_type arm_gicv2m_type;
 extern const struct device_type arm_gicv3_its_type;
 extern const struct device_type arm_gicv3_type;
 

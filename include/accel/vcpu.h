@@ -111,6 +111,10 @@ static inline bool vcpu_must_park(const struct vcpu *cpu)
  */
 void vcpu_park_self(void);
 
+/* vcpu_self() - the vCPU whose thread this is, NULL on other threads: for devices with registers of
+ * their own for each CPU. */
+struct vcpu *vcpu_self(void);
+
 /* vcpu_thread_init() - what every vCPU thread does first: name, signal mask, thread id. */
 void vcpu_thread_init(struct vcpu *cpu);
 

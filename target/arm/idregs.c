@@ -23,8 +23,6 @@ static const struct id_field id_fields[] = {
 	{ 4, 0, 4, 1, ARM_FEAT_NONE },
 	{ 4, 0, 16, 1, ARM_FEAT_FP16 },
 	{ 4, 0, 20, 1, ARM_FEAT_FP16 },
-	/* The only interrupt controller that there is has its CPU interface in system registers. */
-	{ 4, 0, 24, 1, ARM_FEAT_NONE },
 	{ 4, 0, 28, 1, ARM_FEAT_RAS },
 	{ 4, 0, 48, 1, ARM_FEAT_DIT },
 	{ 4, 0, 56, 2, ARM_FEAT_CSV2_2 },

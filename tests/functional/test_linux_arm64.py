@@ -43,6 +43,9 @@ class Boot(Linux):
     def test_four_cpus(self):
         self.check_boot(cpus=4)
 
+    def test_gicv3(self):
+        self.check_boot(cpus=2, machine='virt,gic-version=3')
+
     def test_older_models(self):
         for model in ('cortex-a53', 'cortex-a57', 'cortex-a72', 'cortex-a76', 'neoverse-n1'):
             with self.subTest(model=model):
@@ -77,13 +80,13 @@ class Boot(Linux):
 class Migration(Linux):
     WORK = 'while true; do dd if=/dev/urandom of=/tmp/x bs=4k count=256 2>/dev/null; sha256sum /tmp/x >/tmp/y; done &'
 
-    def move(self, cpus):
+    def move(self, cpus, machine='virt'):
         """Migrate a guest at work; every page of both sides is compared."""
-        a = self.boot('a', smp=cpus)
+        a = self.boot('a', smp=cpus, machine=machine)
         shell = linux_arm64.Shell(a)
         shell.run(self.WORK)
         before = float(shell.run('cut -d" " -f1 /proc/uptime'))
-        b = self.boot('b', '-incoming', self.uri('b'), smp=cpus)
+        b = self.boot('b', '-incoming', self.uri('b'), smp=cpus, machine=machine)
         for machine in (a, b):
             migration.set_capabilities(machine, x_verify=True)
         info = migration.run(a, b, self.uri('b'), timeout=200)
@@ -104,6 +107,9 @@ class Migration(Linux):
 
     def test_four_cpus(self):
         self.move(4)
+
+    def test_gicv3(self):
+        self.move(2, 'virt,gic-version=3')
 
     def test_other_model_is_refused(self):
         a = self.boot('a', paused=True)

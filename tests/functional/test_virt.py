@@ -75,10 +75,13 @@ class Refusals(Virt):
             self.assertIn(text, self.refused('-M', 'virt,' + text))
 
     def test_gic_version(self):
-        for version in ('2', '4', 'host', '5'):
+        for version in ('4', 'host', '5'):
             told = self.refused('-M', 'virt,gic_version=' + version)
             self.assertIn('gic-version=%s is not' % version, told)
-            self.assertIn('use 3 or max', told)
+            self.assertIn('3 or max', told)
+        self.assertIn('room for 8 vCPUs', self.refused('-M', 'virt,gic-version=2', '-smp', '9'))
+        self.assertIn('no virtual CPU interface',
+                      self.refused('-M', 'virt,gic-version=2,virtualization=on'))
 
     def test_cpu(self):
         for text, told in (('host', '-cpu max'), ('cortex-a15', 'cortex-a57'),
@@ -129,20 +132,42 @@ class DeviceTree(Virt):
         self.assertEqual(names, ['/virtio_mmio@%x' % (0xa000000 + i * 0x200) for i in range(32)])
         self.assertEqual(tree.cells(names[31], 'interrupts'), [0, 47, 1])
 
-    def test_interrupt_controller(self):
+    def test_gicv2(self):
         tree = self.tree('-smp', '2')
         gic = '/intc@8000000'
         self.assertEqual(tree.cells('/', 'interrupt-parent'), tree.cells(gic, 'phandle'))
+        self.assertEqual(tree.text(gic, 'compatible'), ['arm,cortex-a15-gic'])
+        self.assertEqual(tree.cells(gic, 'reg'), [0, 0x8000000, 0, 0x10000, 0, 0x8010000, 0, 0x10000])
+        frame = gic + '/v2m@8020000'
+        self.assertEqual(tree.text(frame, 'compatible'), ['arm,gic-v2m-frame'])
+        self.assertEqual(tree.cells('/pcie@10000000', 'msi-map'),
+                         [0, *tree.cells(frame, 'phandle'), 0, 0x10000])
+        # a private interrupt names its CPUs
+        self.assertEqual(tree.cells('/timer', 'interrupts')[::3], [1] * 4)
+        self.assertEqual(tree.cells('/timer', 'interrupts')[2::3], [0x304] * 4)
+
+    def test_gicv3(self):
+        gic = '/intc@8000000'
+        tree = self.tree('-smp', '2', '-M', 'gic-version=3')
         self.assertEqual(tree.text(gic, 'compatible'), ['arm,gic-v3'])
         self.assertEqual(tree.cells(gic, 'reg'), [0, 0x8000000, 0, 0x10000, 0, 0x80a0000, 0, 0xf60000])
         self.assertEqual(tree.cells(gic, '#redistributor-regions'), [1])
+        self.assertEqual(tree.cells('/timer', 'interrupts')[2::3], [4] * 4)
         its = gic + '/its@8080000'
         self.assertEqual(tree.text(its, 'compatible'), ['arm,gic-v3-its'])
         self.assertEqual(tree.cells(its, 'reg'), [0, 0x8080000, 0, 0x20000])
-        self.assertNotIn(its, self.tree('-M', 'its=off').nodes)
+        self.assertNotIn(its, self.tree('-M', 'gic-version=3,its=off').nodes)
         many = self.tree('-smp', '124', '-accel', 'qtest')
         self.assertEqual(many.cells(gic, '#redistributor-regions'), [2])
         self.assertEqual(many.cells(gic, 'reg')[8:], [0x40, 0, 0, 0x4000000])
+
+    def test_gic_version_by_default(self):
+        """2 where that is enough."""
+        for args, name in ((('-smp', '8'), 'arm,cortex-a15-gic'), (('-smp', '9'), 'arm,gic-v3'),
+                           (('-M', 'virtualization=on'), 'arm,gic-v3'),
+                           (('-M', 'gic-version=max'), 'arm,gic-v3')):
+            with self.subTest(args=args):
+                self.assertEqual(self.tree(*args).text('/intc@8000000', 'compatible'), [name])
 
     def test_given_tree_is_completed(self):
         first = self.path('dtb')
