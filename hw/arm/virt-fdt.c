@@ -5,6 +5,7 @@
 
 #include "accel/vm.h"
 #include "hw/arm/fdt.h"
+#include "target/arm/engines.h"
 #include "util/error.h"
 
 #define CLOCK_HZ 24000000
@@ -85,6 +86,19 @@ static void add_cpu_map(struct virt *v, void *fdt)
 			dt_node(fdt, path);
 		dt_set_cells(fdt, path, "cpu", VIRT_PHANDLE_CPU0 + i);
 	}
+}
+
+/* Nobody has defined how a tree tells of HACDBSIRQ: this is our own, for those who ask for it. */
+static void add_hacdbs(struct virt *v, void *fdt)
+{
+	const struct arm_engines *e = arm_cpu_of_vcpu(v->m.vm->cpus[0])->engines;
+
+	if (!e || !e->config.hacdbs_irq || !e->config.hacdbs_irq_dt)
+		return;
+	dt_node(fdt, "/hacdbs");
+	dt_set_string(fdt, "/hacdbs", "compatible", "tidemark,hacdbs");
+	dt_set_cells(fdt, "/hacdbs", "interrupts", DT_PPI, e->config.hacdbs_irq - 16,
+		     DT_LEVEL_HIGH);
 }
 
 static void add_cpus(struct virt *v, void *fdt)
@@ -169,6 +183,7 @@ static void *build(struct virt *v)
 	add_clock(fdt);
 	add_timer(v, fdt);
 	add_cpus(v, fdt);
+	add_hacdbs(v, fdt);
 	virt_flash_fdt(v, fdt);
 	virt_intc_fdt(v, fdt);
 	virt_pci_fdt(v, fdt);

@@ -5,6 +5,7 @@
 #include "hw/arm/fdt.h"
 #include "hw/intc/arm-gicv2.h"
 #include "hw/intc/arm-gicv3.h"
+#include "target/arm/engines.h"
 #include "target/arm/timer.h"
 #include "util/error.h"
 
@@ -31,6 +32,14 @@ static void timer_output(void *opaque, enum arm_timer timer, bool level)
 		arm_gicv2_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi[timer], level);
 	else
 		arm_gicv3_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi[timer], level);
+}
+
+static void hacdbs_output(void *opaque, bool level)
+{
+	struct virt_cpu_lines *lines = opaque;
+	const struct arm_cpu *cpu = arm_cpu_of_vcpu(lines->v->m.vm->cpus[lines->cpu]);
+
+	arm_gicv3_set_ppi(lines->v->gic, lines->cpu, cpu->engines->config.hacdbs_irq, level);
 }
 
 /* ---- which controller ---- */
@@ -143,6 +152,8 @@ int virt_intc_create(struct virt *v, GError **err)
 			arm_gicv3_attach(v->gic, i, cpu);
 		arm_timers_create(cpu, counter_hz(v));
 		arm_timers_connect(cpu, timer_output, &v->cpu_lines[i]);
+		if (cpu->engines && cpu->engines->config.hacdbs_irq)
+			arm_engines_connect(cpu, hacdbs_output, &v->cpu_lines[i]);
 	}
 	return 0;
 }

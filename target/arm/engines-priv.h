@@ -5,6 +5,7 @@
 #define TARGET_ARM_ENGINES_PRIV_H
 
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines.h"
 #include "target/arm/cpu.h"
 
 #define VTCR_HA    (1ull << 21)
@@ -36,6 +37,12 @@ static inline bool arm_haft_enabled(const struct arm_cpu *cpu, unsigned el)
 #define PROD_FSC_SHIFT     26
 #define PROD_FSC           (0x3full << PROD_FSC_SHIFT)
 #define FSC_EXTERNAL_ABORT 0x10u
+
+/* HACDBSBR_EL2, HACDBSCONS_EL2 */
+#define HACDBSBR_EN    (1ull << 11)
+#define CONS_INDEX     0x7ffffull
+#define CONS_ERR_SHIFT 62
+enum hacdbs_error { HACDBS_NOF, HACDBS_STRUCTF, HACDBS_IPAF, HACDBS_IPAHACF };
 
 /* An entry (table D8-93). */
 #define ENTRY_VALID      1ull
@@ -89,7 +96,31 @@ void arm_hdbss_append(struct arm_cpu *cpu, u64 ipa, int level, bool table);
 /* buffer_register() - what a write of @val to HDBSSBR_EL2 or HACDBSBR_EL2 keeps, less EN. */
 u64 buffer_register(struct arm_cpu *cpu, const char *name, u64 val);
 
-/* hdbss.c: its registers, for arm_engines_create(). */
+/* arm_hacdbs_update() - HACDBSBR_EL2.EN is set and HCR_EL2 or SCR_EL3 has changed. */
+void arm_hacdbs_update(struct arm_cpu *cpu);
+
+/* engines_controls_changed() - HCR_EL2 or SCR_EL3 was written. */
+static inline void engines_controls_changed(struct arm_cpu *cpu)
+{
+	if (unlikely(cpu->hacdbsbr_el2 & HACDBSBR_EN))
+		arm_hacdbs_update(cpu);
+}
+
+/* engine_count() - add to a counter that other threads may read. */
+static inline void engine_count(u64 *counter, u64 n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+/* engine_inject() - the value of an injection. */
+static inline u64 engine_inject(const struct arm_engines *e, enum arm_injection which)
+{
+	return __atomic_load_n(&e->config.inject[which], __ATOMIC_RELAXED);
+}
+
+/* hdbss.c, hacdbs.c: their registers, for arm_engines_create(). */
 void arm_hdbss_init(struct arm_cpu *cpu);
+void arm_hacdbs_init(struct arm_cpu *cpu);
+void arm_hacdbs_finish(struct arm_cpu *cpu);
 
 #endif

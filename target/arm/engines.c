@@ -34,9 +34,21 @@ void arm_engines_create(struct arm_cpu *cpu, const struct arm_engines_config *co
 	cpu->engines = e;
 	if (config->hdbss)
 		arm_hdbss_init(cpu);
+	if (config->hacdbs)
+		arm_hacdbs_init(cpu);
 }
 
 void arm_engines_destroy(struct arm_cpu *cpu)
 {
+	if (cpu->engines && cpu->engines->config.hacdbs)
+		arm_hacdbs_finish(cpu);
 	g_clear_pointer(&cpu->engines, g_free);
+}
+
+void arm_engines_connect(struct arm_cpu *cpu, void (*irq)(void *opaque, bool level), void *opaque)
+{
+	if (!cpu->engines)
+		return;
+	cpu->engines->irq = irq;
+	cpu->engines->irq_opaque = opaque;
 }

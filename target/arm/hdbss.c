@@ -13,6 +13,9 @@
 #include "util/log.h"
 #include "util/timer.h"
 
+/* Injected entries that lie name the range so far away: the neighbour, for a page of 4 KiB. */
+#define SPURIOUS_DISTANCE 0x1000ull
+
 static bool is_enabled(const struct arm_cpu *cpu)
 {
 	const u64 needed = VTCR_HDBSS | VTCR_HA | VTCR_HD;
@@ -31,31 +34,43 @@ static u64 *next_entry(struct arm_cpu *cpu, struct arm_bus_page *page, u64 *phys
 	return (u64 *)(page->host + (*phys & ~TCG_PAGE_MASK));
 }
 
-static void set_fsc(struct arm_cpu *cpu, unsigned fsc)
+/* The next entry cannot be written: tell of it in FSC, or at once. */
+static enum arm_hdbss_room abort_entry(struct arm_cpu *cpu, bool at_once)
 {
-	cpu->hdbssprod_el2 = (cpu->hdbssprod_el2 & ~PROD_FSC) | (u64)fsc << PROD_FSC_SHIFT;
-	cpu->engines->hdbss.aborts++;
+	engine_count(&cpu->engines->hdbss.aborts, 1);
+	if (at_once)
+		return ARM_HDBSS_ABORT;
+	cpu->hdbssprod_el2 &= ~PROD_FSC;
+	cpu->hdbssprod_el2 |= (u64)FSC_EXTERNAL_ABORT << PROD_FSC_SHIFT;
+	return ARM_HDBSS_FULL;
+}
+
+static u64 room(const struct arm_cpu *cpu)
+{
+	return MIN(buffer_entries(cpu->hdbssbr_el2),
+		   engine_inject(cpu->engines, ARM_INJECT_HDBSS_FULL_AT));
 }
 
 enum arm_hdbss_room arm_hdbss_prepare(struct arm_cpu *cpu)
 {
+	struct arm_engines *e = cpu->engines;
+	u64 phys, index = cpu->hdbssprod_el2 & PROD_INDEX;
 	struct arm_bus_page page;
-	u64 phys;
 
 	if (likely(!is_enabled(cpu)))
 		return ARM_HDBSS_OFF;
 	if (cpu->hdbssprod_el2 & PROD_FSC) {
-		cpu->engines->hdbss.error_faults++;
+		engine_count(&e->hdbss.error_faults, 1);
 		return ARM_HDBSS_FULL;
 	}
-	if ((cpu->hdbssprod_el2 & PROD_INDEX) >= buffer_entries(cpu->hdbssbr_el2)) {
-		cpu->engines->hdbss.full_faults++;
+	if (index >= room(cpu)) {
+		engine_count(&e->hdbss.full_faults, 1);
 		return ARM_HDBSS_FULL;
 	}
-	if (!next_entry(cpu, &page, &phys)) {
-		set_fsc(cpu, FSC_EXTERNAL_ABORT);
-		return ARM_HDBSS_FULL;
-	}
+	if (index == engine_inject(e, ARM_INJECT_HDBSS_ABORT_AT))
+		return abort_entry(cpu, engine_inject(e, ARM_INJECT_HDBSS_ABORT_SYNC));
+	if (!next_entry(cpu, &page, &phys))
+		return abort_entry(cpu, false);
 	return ARM_HDBSS_READY;
 }
 
@@ -71,27 +86,46 @@ static void wait_ns(u64 ns)
 		;
 }
 
-static void store_entry(struct arm_cpu *cpu, u64 entry)
+/* Return: false if there is no room, which only entries that are injected can meet. */
+static bool store_entry(struct arm_cpu *cpu, u64 entry)
 {
 	struct arm_bus_page page;
 	u64 phys, *host = next_entry(cpu, &page, &phys);
 
+	if (!host || (cpu->hdbssprod_el2 & PROD_INDEX) >= room(cpu))
+		return false;
 	if (page.track)
 		cpu->mmu->bus->dirty(cpu->mmu->bus->opaque, phys & TCG_PAGE_MASK);
 	/* Whoever sees the entry sees the descriptor dirty. */
 	__atomic_store_n(host, entry, __ATOMIC_RELEASE);
 	tcg_invalidate_host(host, sizeof(entry));
 	cpu->hdbssprod_el2++;
-	cpu->engines->hdbss.entries++;
-	wait_ns(cpu->engines->config.hdbss_append_ns);
+	return true;
+}
+
+static bool every(const struct arm_engines *e, enum arm_injection which)
+{
+	u64 n = engine_inject(e, which);
+
+	return unlikely(n) && e->hdbss.entries % n == 0;
 }
 
 void arm_hdbss_append(struct arm_cpu *cpu, u64 ipa, int level, bool table)
 {
+	struct arm_engines *e = cpu->engines;
+
 	if (likely(!is_enabled(cpu)))
 		return;
 	store_entry(cpu, entry_pack(ipa, level));
-	cpu->engines->hdbss.table_entries += table;
+	engine_count(&e->hdbss.entries, 1);
+	engine_count(&e->hdbss.table_entries, table);
+	if (every(e, ARM_INJECT_HDBSS_DUPLICATE_EVERY))
+		engine_count(&e->hdbss.injected, store_entry(cpu, entry_pack(ipa, level)));
+	/* One for a page that nobody wrote. */
+	if (every(e, ARM_INJECT_HDBSS_SPURIOUS_EVERY))
+		engine_count(&e->hdbss.injected,
+			     store_entry(cpu, entry_pack(ipa ^ SPURIOUS_DISTANCE, level)));
+	wait_ns(e->config.hdbss_append_ns);
 }
 
 /* ---- registers ---- */
@@ -119,7 +153,7 @@ static u64 read_prod(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 static void write_prod(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
 	cpu->hdbssprod_el2 = val & (PROD_FSC | PROD_INDEX);
-	cpu->engines->hdbss.resets++;
+	engine_count(&cpu->engines->hdbss.resets, 1);
 }
 
 static const struct arm_sysreg registers[] = {

@@ -3,6 +3,7 @@
  * D24.2, D1.5).
  */
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
 #include "target/arm/timer.h"
@@ -157,6 +158,8 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	fill_id_registers(cpu);
 	if (cpu->timers)
 		arm_timers_reset(cpu);
+	if (cpu->engines)
+		arm_engines_reset(cpu);
 	if (cpu->icc_reset)
 		cpu->icc_reset(cpu);
 	arm_set_fpsr(cpu, 0);

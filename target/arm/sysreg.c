@@ -1,6 +1,7 @@
 /* target/arm/sysreg.c - system registers that are plain state of the CPU (Arm DDI 0487, D24.2). */
 #include "target/arm/sysreg.h"
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
 #include "target/arm/sem.h"
@@ -53,6 +54,7 @@ static void write_translation(struct arm_cpu *cpu, const struct arm_sysreg *reg,
 		arm_mmu_controls_changed(cpu);
 	*field_of(cpu, reg) = val;
 	arm_state_changed(cpu);
+	engines_controls_changed(cpu);
 }
 
 /* Data is little-endian at every level, as ID_AA64MMFR0_EL1.BigEnd says: EE and E0E are RES0. */

@@ -84,6 +84,8 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 	arm_mmu_end_unpriv(&v->cpu); /* a watchpoint may have ended such an access */
 	if (raised)
 		take_exception(v);
+	if (v->cpu.engines)
+		arm_engines_service(&v->cpu);
 	while (!vcpu_must_park(v->vcpu)) {
 		if (is_awake(v)) {
 			if (!tcg_stepping(tcg))
@@ -92,6 +94,8 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 		}
 		tcg_cpu_sleep(tcg);
 		__atomic_store_n(&tcg->exit_request, 0, __ATOMIC_SEQ_CST);
+		if (v->cpu.engines)
+			arm_engines_service(&v->cpu);
 	}
 	arm_get_fpsr(&v->cpu); /* complete for whoever looks at a stopped CPU */
 	return false;

@@ -104,6 +104,7 @@ struct arm_cpu {
 	u64 contextidr_el[4], par_el1, cntkctl_el1, mdscr_el1, hpfar_el2;
 	u64 vmpidr_el2, vpidr_el2, tcr2_el[4];
 	u64 hdbssbr_el2, hdbssprod_el2;          /* FEAT_HDBSS; see target/arm/engines.h */
+	u64 hacdbsbr_el2, hacdbscons_el2;        /* FEAT_HACDBS */
 	struct arm_timer_regs timer[ARM_TIMERS]; /* after a change: arm_timers_update() */
 	u64 cntvoff_el2, cntpoff_el2, cnthctl_el2, cntfrq_el0;
 	u64 csselr_el1, oslsr_el1, osdlr_el1;

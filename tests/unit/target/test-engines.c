@@ -46,6 +46,36 @@ static void test_props(void)
 	g_clear_error(&err);
 	g_assert_cmpint(arm_engine_prop_set(&c, "hdbss", "2", &err), ==, -EINVAL);
 	g_clear_error(&err);
+	g_assert_cmpint(arm_engine_prop_set(&c, "hacdbs-irq", "17", &err), ==, 0);
+	g_assert_cmpuint(c.hacdbs_irq, ==, 17);
+	for (unsigned i = 0; i < 40; i++) {
+		g_autofree char *text = g_strdup_printf("%u", i);
+		bool is_free = (i >= 16 && i <= 22) || i == 24 || i == 31;
+
+		g_assert_cmpint(arm_engine_prop_set(&c, "hacdbs-irq", text, NULL), ==,
+				is_free ? 0 : -EINVAL);
+	}
+}
+
+static void test_injections(void)
+{
+	struct arm_engines_config c;
+	GError *err = NULL;
+
+	arm_engine_props_init(&c);
+	g_assert_cmpuint(c.inject[ARM_INJECT_HDBSS_FULL_AT], ==, ARM_INJECT_NEVER);
+	g_assert_cmpint(arm_engine_inject(&c, "x-hdbss-full-at", "7", &err), ==, 0);
+	g_assert_cmpuint(c.inject[ARM_INJECT_HDBSS_FULL_AT], ==, 7);
+	g_assert_cmpint(arm_engine_inject(&c, "x-hdbss-full-at", "off", &err), ==, 0);
+	g_assert_cmpuint(c.inject[ARM_INJECT_HDBSS_FULL_AT], ==, ARM_INJECT_NEVER);
+	g_assert_cmpint(arm_engine_inject(&c, "x-hacdbs-error", "ipaf", &err), ==, 0);
+	g_assert_cmpuint(c.inject[ARM_INJECT_HACDBS_ERROR], ==, 2);
+	g_assert_cmpint(arm_engine_inject(&c, "x-hacdbs-error", "none", &err), ==, -EINVAL);
+	g_clear_error(&err);
+	/* What is not an injection cannot be changed any more. */
+	g_assert_cmpint(arm_engine_inject(&c, "hdbss", "off", &err), ==, -ENOENT);
+	g_assert_nonnull(strstr(err->message, "x-hacdbs-irq-lose"));
+	g_clear_error(&err);
 }
 
 int main(int argc, char **argv)
@@ -54,5 +84,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/engines/entry", test_entry);
 	g_test_add_func("/engines/buffer", test_buffer);
 	g_test_add_func("/engines/props", test_props);
+	g_test_add_func("/engines/injections", test_injections);
 	return g_test_run();
 }

@@ -118,6 +118,8 @@ void set_leaf(struct env *e, unsigned n, u64 attributes)
 
 void env_reset(struct env *e, u64 attributes)
 {
+	msr(HACDBSBR, 0);
+	msr(HACDBSCONS, 0);
 	msr("hcr_el2", HCR_RW);
 	msr("vtcr_el2", VTCR_BASE);
 	msr(HDBSSBR, 0);
