@@ -2,7 +2,7 @@
 
 from . import source
 
-ORDER = ('dirty-run', 'arm64-leaf-walk')
+ORDER = ('dirty-run', 'arm64-leaf-walk', 'arm64-hdbss', 'arm64-hacdbs')
 
 
 def there():
