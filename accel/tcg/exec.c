@@ -37,10 +37,17 @@ static bool exit_requested(struct tcg_cpu *cpu)
 	return __atomic_load_n(&cpu->exit_request, __ATOMIC_RELAXED);
 }
 
+/* Of pages that this is true for no region is ever found, so that no code jumps there. */
+static bool must_interpret(struct tcg_cpu *cpu)
+{
+	return cpu->state_key & TCG_KEY_INTERPRET ||
+	       (cpu->hw_points & TCG_HW_BREAK && cpu->ops->break_in_page(cpu, cpu->pc_page));
+}
+
 /* Run the region at the pc; what has none is interpreted. */
 static void run_region(struct tcg_cpu *cpu)
 {
-	const void *code = region_find(cpu);
+	const void *code = must_interpret(cpu) ? NULL : region_find(cpu);
 	u64 site;
 
 	if (!code) {

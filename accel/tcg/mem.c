@@ -227,13 +227,26 @@ static void first_put(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
 	}
 }
 
+static bool is_watched(struct tcg_cpu *cpu, u64 va)
+{
+	return (cpu->debug && tcg_debug_watched(cpu->debug, va)) ||
+	       (cpu->hw_points & TCG_HW_WATCH && cpu->ops->watched(cpu, va));
+}
+
+/* A slow access, whose translation has raised nothing: the guest's watchpoints come after that. */
+static void look_for_watch(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access)
+{
+	if (unlikely(cpu->hw_points & TCG_HW_WATCH))
+		cpu->ops->watch(cpu, va, size, access);
+}
+
 /* What the target says of one data page; remembered where it may be. */
 static void fill(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access,
 		 struct tcg_page *page)
 {
 	struct tcg_mmu *mmu = cpu->mmu;
 	struct tlb_special *io = special_slot(mmu->io, IO_SIZE, va);
-	bool fast = !cpu->debug || !tcg_debug_watched(cpu->debug, va);
+	bool fast = !is_watched(cpu, va);
 
 	if (second_level(mmu, va, access, page)) {
 		if (fast)
@@ -327,6 +340,7 @@ u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size)
 		return val;
 	}
 	host = load_address(cpu, va, size, &phys);
+	look_for_watch(cpu, va, size, TCG_READ);
 	if (!host)
 		return cpu->ops->io_read(cpu, phys, size);
 	memcpy(&val, host, size);
@@ -342,11 +356,13 @@ void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size)
 		tcg_debug_access(cpu, va, size, TCG_WRITE);
 	if (crosses_page(va, size)) {
 		tcg_probe(cpu, va, size, TCG_WRITE);
+		look_for_watch(cpu, va, size, TCG_WRITE);
 		for (unsigned i = 0; i < size; i++)
 			tcg_store(cpu, va + i, val >> (8 * i), 1);
 		return;
 	}
 	host = store_address(cpu, va, size, &phys);
+	look_for_watch(cpu, va, size, TCG_WRITE);
 	if (host)
 		memcpy(host, &val, size);
 	else
@@ -355,13 +371,17 @@ void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size)
 
 void *tcg_host(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access)
 {
+	void *host;
 	u64 phys;
 
 	if (cpu->debug)
 		tcg_debug_access(cpu, va, size, access);
 	if (access == TCG_READ)
-		return (void *)load_address(cpu, va, size, &phys);
-	return store_address(cpu, va, size, &phys);
+		host = (void *)load_address(cpu, va, size, &phys);
+	else
+		host = store_address(cpu, va, size, &phys);
+	look_for_watch(cpu, va, size, access);
+	return host;
 }
 
 void tcg_probe(struct tcg_cpu *cpu, u64 va, u64 size, enum tcg_access access)

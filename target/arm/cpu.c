@@ -1,6 +1,7 @@
 /* target/arm/cpu.c - one step of the interpreter and the CPU model "max". */
 #include "accel/tcg/mem.h"
 #include "target/arm/fp.h"
+#include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
 #include "target/arm/sem_mem.h"
 
@@ -12,13 +13,17 @@ void arm_step(struct tcg_cpu *tcg)
 	struct arm_cpu *cpu = arm_cpu_of(tcg);
 	u64 pc = tcg_pc(tcg);
 	struct a64_insn insn;
-	bool allocated;
+	bool allocated, step = false;
 
+	if (unlikely(cpu->mdscr_el1 & MDSCR_SS))
+		step = arm_step_begin(cpu);
 	if (pc & 3)
 		arm_raise(cpu, EC_PC_ALIGN, 0, pc);
 	if (cpu->pstate & PSTATE_IL)
 		arm_raise(cpu, EC_ILLEGAL_STATE, 0, 0);
 	allocated = a64_decode(tcg_fetch(tcg, pc), &insn);
+	if (unlikely(tcg->hw_points & TCG_HW_BREAK))
+		arm_check_breakpoints(cpu, pc);
 	if (unlikely(cpu->btype))
 		arm_check_bti(cpu, insn.raw);
 	if (!allocated || !arm_op_available(cpu, insn.op))
@@ -27,7 +32,11 @@ void arm_step(struct tcg_cpu *tcg)
 	if (a64_rules[insn.op].fp)
 		check_fp_access(cpu);
 	tcg->npc = pc + 4;
+	if (unlikely(step))
+		arm_step_end(cpu, &insn);
 	a64_rules[insn.op].exec(cpu, &insn.args);
+	if (unlikely(step))
+		cpu->stepped &= ~ARM_STEPPING;
 	tcg_set_pc(tcg, tcg->npc);
 }
 
@@ -52,7 +61,8 @@ bool arm_fp_enabled(const struct arm_cpu *cpu)
 u32 arm_state_key(const struct arm_cpu *cpu)
 {
 	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3 |
-	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5 | cpu->bti_on << 6;
+	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5 | cpu->bti_on << 6 |
+	       !!(cpu->mdscr_el1 & MDSCR_SS) << 7 | arm_step_key(cpu);
 }
 
 /* AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */

@@ -2,6 +2,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/cpu-features.h"
 #include "target/arm/mmu.h"
+#include "target/arm/self_debug.h"
 
 #define ESR_IL     (1u << 25)
 #define SCTLR_SPAN (1ull << 23)
@@ -9,6 +10,10 @@
 _Noreturn void arm_raise(struct arm_cpu *cpu, unsigned ec, u32 iss, u64 far)
 {
 	arm_mmu_end_unpriv(cpu);
+	if (unlikely(cpu->stepped & ARM_STEPPING)) { /* it was not executed */
+		cpu->pstate |= PSTATE_SS;
+		cpu->stepped = 0;
+	}
 	cpu->excp.ec = ec;
 	cpu->excp.iss = iss;
 	cpu->excp.far = far;
@@ -70,6 +75,9 @@ static bool return_is_legal(const struct arm_cpu *cpu, u64 spsr)
 void arm_exception_return(struct arm_cpu *cpu, u64 pc, u64 spsr)
 {
 	cpu->tcg.excl_addr = ~(u64)0;
+	cpu->stepped = 0;
+	if (spsr & PSTATE_SS && !arm_return_steps(cpu, spsr))
+		spsr &= ~(u64)PSTATE_SS;
 	if (return_is_legal(cpu, spsr)) {
 		arm_set_pstate(cpu, spsr);
 	} else {
@@ -116,18 +124,24 @@ static unsigned target_level(const struct arm_cpu *cpu)
 	return el;
 }
 
+/* The classes whose number tells whether the level changed. */
+static bool is_split_class(u32 ec)
+{
+	return ec == EC_IABORT || ec == EC_DABORT || ec == EC_BREAKPOINT || ec == EC_STEP ||
+	       ec == EC_WATCHPOINT;
+}
+
 void arm_take_exception(struct arm_cpu *cpu)
 {
 	unsigned from = cpu_el(cpu), el = target_level(cpu);
 	u32 ec = cpu->excp.ec;
 	u32 il = ESR_IL;
 
-	/* The classes for aborts differ by whether the level changed. */
-	if ((ec == EC_IABORT || ec == EC_DABORT) && from < el)
+	if (is_split_class(ec) && from < el)
 		ec -= EC_IABORT - EC_IABORT_LOWER;
 	cpu->esr_el[el] = (u64)cpu->excp.iss2 << 32 | (u64)ec << 26 | il | cpu->excp.iss;
 	if (ec == EC_IABORT || ec == EC_IABORT_LOWER || ec == EC_DABORT || ec == EC_DABORT_LOWER ||
-	    ec == EC_PC_ALIGN)
+	    ec == EC_PC_ALIGN || (ec & ~1u) == EC_WATCHPOINT_LOWER)
 		cpu->far_el[el] = cpu->excp.far;
 	cpu->excp.pending = false;
 	cpu->excp.target_el = 0;

@@ -6,6 +6,7 @@
 #include "target/arm/engines.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
+#include "target/arm/self_debug.h"
 #include "target/arm/timer.h"
 #include "target/arm/sysreg.h"
 
@@ -31,10 +32,14 @@ static const struct id_field id_fields[] = {
 	/* ID_AA64PFR1_EL1 */
 	{ 4, 1, 0, 1, ARM_FEAT_BTI },
 	{ 4, 1, 4, 2, ARM_FEAT_SSBS },
-	/* ID_AA64DFR0_EL1: debug architecture 8, two breakpoints, two watchpoints */
+	/* ID_AA64DFR0_EL1: debug architecture 8 or 8.2, breakpoints, watchpoints, contexts; no
+	 * double lock with 8.2 */
 	{ 5, 0, 0, 6, ARM_FEAT_NONE },
-	{ 5, 0, 12, 1, ARM_FEAT_NONE },
-	{ 5, 0, 20, 1, ARM_FEAT_NONE },
+	{ 5, 0, 0, 8, ARM_FEAT_INHERENT },
+	{ 5, 0, 12, ARM_BREAKPOINTS - 1, ARM_FEAT_NONE },
+	{ 5, 0, 20, ARM_WATCHPOINTS - 1, ARM_FEAT_NONE },
+	{ 5, 0, 28, 1, ARM_FEAT_NONE },
+	{ 5, 0, 36, 15, ARM_FEAT_INHERENT },
 	/* ID_AA64ISAR0_EL1; PMULL comes with AES, and SHA-512 with SHA-256 */
 	{ 6, 0, 4, 1, ARM_FEAT_AES },
 	{ 6, 0, 4, 2, ARM_FEAT_PMULL },
@@ -147,6 +152,9 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	cpu->sctlr_el[1] = SCTLR_RES1_EL1;
 	cpu->sctlr_el[2] = cpu->sctlr_el[3] = SCTLR_RES1_EL2;
 	cpu->hcr_el2 = cpu->has_el2 ? HCR_RW : 0; /* there is no AArch32 */
+	cpu->oslsr_el1 = ARM_OSLSR_OSLK;
+	cpu->stepped = 0;
+	cpu->tcg.hw_points = 0;
 	cpu->vpidr_el2 = cpu->midr;
 	cpu->vmpidr_el2 = cpu->mpidr;
 	memset(cpu->pac_key, 0, sizeof(cpu->pac_key));

@@ -1,6 +1,7 @@
 /* target/arm/sem_branch.c - branches and exception generation (Arm DDI 0487, C6.2, D1.3). */
 #include "accel/tcg/mem.h"
 #include "target/arm/excp.h"
+#include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
 
 void exec_B(struct arm_cpu *cpu, const struct a64_B *i)
@@ -199,6 +200,7 @@ void exec_SMC(struct arm_cpu *cpu, const struct a64_SMC *i)
 
 void exec_BRK(struct arm_cpu *cpu, const struct a64_BRK *i)
 {
+	cpu->excp.target_el = arm_debug_target(cpu) == 2 && cpu_el(cpu) < 2 ? 2 : 0;
 	arm_raise(cpu, EC_BRK64, i->imm, 0);
 }
 

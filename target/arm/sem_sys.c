@@ -2,6 +2,7 @@
 #include "accel/tcg/mem.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
+#include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
 #include "target/arm/sysreg.h"
 #include "util/log.h"
@@ -127,6 +128,7 @@ void exec_MSR_DAIFI(struct arm_cpu *cpu, const struct a64_MSR_DAIFI *i)
 	} else {
 		cpu->pstate |= (u32)i->crm << 6;
 	}
+	arm_daif_changed(cpu);
 }
 
 /* DC ZVA: 64 bytes, see DCZID_EL0. */

@@ -9,6 +9,7 @@
 #include "target/arm/cpu-features.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
+#include "target/arm/self_debug.h"
 #include "target/arm/sysreg.h"
 #include "target/arm/timer.h"
 #include "target/arm/vcpu.h"
@@ -162,6 +163,12 @@ static u64 *find_sysreg(struct arm_cpu *cpu, u64 index, const struct arm_sysreg 
 	return *reg && travels(cpu, *reg) ? value_of(cpu, *reg) : NULL;
 }
 
+/* Part of the CPU model; among the debug registers (op0 2) OSLSR_EL1 is not written by its name. */
+static bool is_constant(const struct arm_sysreg *reg)
+{
+	return reg->write_el == SYSREG_NONE && reg->key >> 14 == 3;
+}
+
 /* With @apply false only look whether it can be done. */
 static int load_sysregs(struct arm_wire *w, bool apply, GError **err)
 {
@@ -176,7 +183,7 @@ static int load_sysregs(struct arm_wire *w, bool apply, GError **err)
 		}
 		if (apply) {
 			*here = value;
-		} else if (reg && reg->write_el == SYSREG_NONE && *here != value) {
+		} else if (reg && is_constant(reg) && *here != value) {
 			error_set(err,
 				  "cpu: %s (0x%" PRIx64 ") is 0x%" PRIx64 " there and 0x%" PRIx64
 				  " here: -cpu must be the same",
@@ -297,6 +304,8 @@ static int cpu_post_load(void *obj, int version, GError **err)
 	load_vectors(w);
 	__atomic_store_n(&cpu->irq_lines, lines_of(w->env.irq_line_state), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&w->v->powered_off, w->power_state, __ATOMIC_RELEASE);
+	cpu->stepped = 0;
+	arm_self_debug_changed(cpu);
 	arm_mmu_flush(cpu);
 	arm_state_changed(cpu);
 	if (cpu->timers)

@@ -4,6 +4,7 @@
 #include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
+#include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
 
 #define SCTLR_UMA   (1ull << 9)
@@ -82,6 +83,7 @@ static void write_daif(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 va
 {
 	cpu->pstate = (cpu->pstate & ~PSTATE_DAIF) | (val & PSTATE_DAIF);
 	arm_unmasked(cpu);
+	arm_daif_changed(cpu);
 }
 
 static u64 read_fpcr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
@@ -184,19 +186,6 @@ static void write_nothing(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64
 {
 }
 
-#define OSLSR_OSLM (1u << 3) /* the lock is there */
-#define OSLSR_OSLK (1u << 1) /* it is set */
-
-static u64 read_oslsr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
-{
-	return cpu->oslsr_el1 | OSLSR_OSLM;
-}
-
-static void write_oslar(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
-{
-	cpu->oslsr_el1 = val & 1 ? OSLSR_OSLK : 0;
-}
-
 /* 64-byte lines, no IDC, no DIC. */
 static u64 read_ctr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
@@ -269,19 +258,8 @@ static const struct arm_sysreg builtin[] = {
 
 	FUNC(2, 3, 0, 1, 0, 0, SYSREG_NONE, "MDCCSR_EL0", read_zero, NULL),
 	FUNC(2, 0, 1, 0, 0, 1, SYSREG_NONE, "MDRAR_EL1", read_zero, NULL),
-	FUNC(2, 0, 1, 0, 4, SYSREG_NONE, 1, "OSLAR_EL1", NULL, write_oslar),
-	FUNC(2, 0, 1, 1, 4, 1, SYSREG_NONE, "OSLSR_EL1", read_oslsr, NULL),
-	PLAIN(2, 0, 1, 3, 4, 1, "OSDLR_EL1", osdlr_el1),
 	FUNC(2, 0, 1, 4, 4, 1, 1, "DBGPRCR_EL1", read_zero, write_nothing),
 	FUNC(2, 0, 7, 14, 6, 1, SYSREG_NONE, "DBGAUTHSTATUS_EL1", read_zero, NULL),
-	PLAIN(2, 0, 0, 0, 4, 1, "DBGBVR0_EL1", dbgbvr[0]),
-	PLAIN(2, 0, 0, 0, 5, 1, "DBGBCR0_EL1", dbgbcr[0]),
-	PLAIN(2, 0, 0, 0, 6, 1, "DBGWVR0_EL1", dbgwvr[0]),
-	PLAIN(2, 0, 0, 0, 7, 1, "DBGWCR0_EL1", dbgwcr[0]),
-	PLAIN(2, 0, 0, 1, 4, 1, "DBGBVR1_EL1", dbgbvr[1]),
-	PLAIN(2, 0, 0, 1, 5, 1, "DBGBCR1_EL1", dbgbcr[1]),
-	PLAIN(2, 0, 0, 1, 6, 1, "DBGWVR1_EL1", dbgwvr[1]),
-	PLAIN(2, 0, 0, 1, 7, 1, "DBGWCR1_EL1", dbgwcr[1]),
 
 	FUNC(3, 3, 4, 2, 0, 0, 0, "NZCV", read_nzcv, write_nzcv),
 	GUARDED(3, 3, 4, 2, 1, 0, 0, "DAIF", read_daif, write_daif, trap_daif),
@@ -327,8 +305,7 @@ static const struct arm_sysreg builtin[] = {
 	HOOK(3, 4, 1, 1, 0, 2, "HCR_EL2", hcr_el2, write_translation),
 	HOOK(3, 4, 1, 1, 2, 2, "CPTR_EL2", cptr_el2, write_table),
 	HOOK(3, 6, 1, 1, 0, 3, "SCR_EL3", scr_el3, write_translation),
-	PLAIN(3, 4, 1, 1, 1, 2, "MDCR_EL2", mdcr_el2),
-	PLAIN(2, 0, 0, 2, 2, 1, "MDSCR_EL1", mdscr_el1),
+	HOOK(3, 4, 1, 1, 1, 2, "MDCR_EL2", mdcr_el2, write_table),
 	HOOK(3, 0, 2, 0, 0, 1, "TTBR0_EL1", ttbr0_el[1], write_table),
 	HOOK(3, 0, 2, 0, 1, 1, "TTBR1_EL1", ttbr1_el[1], write_table),
 	HOOK(3, 0, 2, 0, 2, 1, "TCR_EL1", tcr_el[1], write_translation),

@@ -1,5 +1,6 @@
 /* target/arm/trans_branch.c - translation rules of branches, hints, barriers, system registers. */
 #include "target/arm/excp.h"
+#include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
 #include "target/arm/sysreg.h"
 #include "target/arm/trans.h"
@@ -119,6 +120,8 @@ static bool load_special(struct trans *t, struct arm_cpu *cpu, unsigned key, uns
 /* Whether an access has to be looked at each time. */
 static bool may_trap(const struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
+	if (reg->key == KEY_DAIF && cpu->mdscr_el1 & MDSCR_SS)
+		return true;
 	return reg->trap && !(reg->key == KEY_DAIF && cpu_el(cpu));
 }
 
@@ -198,7 +201,7 @@ bool trans_MSR_DAIFI(struct trans *t, const struct a64_MSR_DAIFI *i)
 {
 	unsigned field = offsetof(struct arm_cpu, pstate);
 
-	if (cpu_el(region_of(t)->cpu) == 0) {
+	if (cpu_el(region_of(t)->cpu) == 0 || region_of(t)->cpu->mdscr_el1 & MDSCR_SS) {
 		e_call(t, (void (*)(void))exec_MSR_DAIFI, i, sizeof(*i), false);
 		e_exit_check(t);
 		return true;

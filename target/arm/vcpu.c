@@ -7,6 +7,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/model.h"
+#include "target/arm/self_debug.h"
 
 #define MPIDR_RES1 (1ull << 31)
 #define SCR_NS_RW  (1ull << 0 | 1ull << 8 | 1ull << 10) /* non-secure, HVC, AArch64 below */
@@ -117,6 +118,9 @@ static const struct tcg_ops arm_tcg_ops = {
 	.io_read = arm_mmu_io_read,
 	.io_write = arm_mmu_io_write,
 	.first_store = arm_mmu_first_store,
+	.break_in_page = arm_break_in_page,
+	.watched = arm_watched,
+	.watch = arm_watch,
 	.service = service,
 	.step = arm_step,
 #ifdef TCG_JIT
@@ -215,6 +219,7 @@ struct vcpu *arm_cpu_create(struct vm *vm, const struct arm_cpu_model *model,
 	arm_bus_init(v);
 	tcg_cpu_register(&cpu->tcg, tcg_accel_jit(vm->accel));
 	arm_mmu_create(cpu, &v->bus);
+	arm_self_debug_init(cpu);
 	arm_engines_create(cpu, arm_cpu_model_engines(model));
 	vcpu = vcpu_create(vm, &arm_cpu_ops, v, err);
 	if (!vcpu) {

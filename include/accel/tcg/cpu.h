@@ -27,6 +27,13 @@ struct trans;
 #define TCG_FLAG_C (1u << 8)
 #define TCG_FLAG_V (1u << 0)
 
+/* Bits of tcg_cpu.hw_points. */
+#define TCG_HW_BREAK 1u
+#define TCG_HW_WATCH 2u
+
+/* Bit of tcg_cpu.state_key: nothing is translated, step executes each instruction. */
+#define TCG_KEY_INTERPRET (1u << 31)
+
 enum tcg_access { TCG_READ, TCG_WRITE, TCG_EXEC };
 
 /* What the target knows of the page of an access; filled by tcg_ops.fill. */
@@ -54,6 +61,13 @@ struct tcg_ops {
 	/* A page with page.track is about to be written; it is not called again for the page
 	 * until the next flush of the soft TLB. */
 	void (*first_store)(struct tcg_cpu *cpu, const struct tcg_page *page);
+	/* Breakpoints and watchpoints of the guest's own; called while the bits of hw_points are
+	 * set. break_in_page: whether step has to execute the code of a virtual page (it looks for
+	 * breakpoints itself). watched: whether the page of @va may have no fast entries. watch:
+	 * before a slow access; it may tcg_raise(). */
+	bool (*break_in_page)(struct tcg_cpu *cpu, u64 pc_page);
+	bool (*watched)(struct tcg_cpu *cpu, u64 va);
+	void (*watch)(struct tcg_cpu *cpu, u64 va, u64 size, enum tcg_access access);
 	/* Called from tcg_run() with exit_request set (and cleared by the callee) and after
 	 * tcg_raise(): take interrupts and exceptions. Return: false to leave tcg_run(). */
 	bool (*service)(struct tcg_cpu *cpu, bool raised);
@@ -100,6 +114,7 @@ struct tcg_cpu {
 	u64 excl_addr;           /* exclusive monitor: virtual address, ~0 = open */
 	u64 excl_val[2];         /* value that the exclusive load saw */
 	unsigned excl_size;      /* bytes */
+	u32 hw_points;           /* TCG_HW_x; after a change: tcg_mmu_flush() everywhere */
 	struct tcg_debug *debug; /* what a debugger wants; NULL: nothing */
 };
 

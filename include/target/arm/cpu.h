@@ -27,6 +27,12 @@ enum arm_ec {
 	EC_DABORT = 0x25,
 	EC_SP_ALIGN = 0x26,
 	EC_MOPS = 0x27,
+	EC_BREAKPOINT_LOWER = 0x30,
+	EC_BREAKPOINT = 0x31,
+	EC_STEP_LOWER = 0x32,
+	EC_STEP = 0x33,
+	EC_WATCHPOINT_LOWER = 0x34,
+	EC_WATCHPOINT = 0x35,
 	EC_BRK64 = 0x3c,
 };
 
@@ -83,7 +89,8 @@ struct arm_exception {
 	bool pending;
 };
 
-#define ARM_DEBUG_REGS 2 /* breakpoints, and watchpoints: the least that there must be */
+#define ARM_BREAKPOINTS 6 /* the last two can compare contexts */
+#define ARM_WATCHPOINTS 4
 
 struct arm_cpu {
 	struct tcg_cpu tcg;
@@ -107,13 +114,14 @@ struct arm_cpu {
 	u64 hacdbsbr_el2, hacdbscons_el2;        /* FEAT_HACDBS */
 	struct arm_timer_regs timer[ARM_TIMERS]; /* after a change: arm_timers_update() */
 	u64 cntvoff_el2, cntpoff_el2, cnthctl_el2, cntfrq_el0;
-	u64 csselr_el1, oslsr_el1, osdlr_el1;
-	u64 dbgbvr[ARM_DEBUG_REGS], dbgbcr[ARM_DEBUG_REGS]; /* kept, and never matched */
-	u64 dbgwvr[ARM_DEBUG_REGS], dbgwcr[ARM_DEBUG_REGS];
+	u64 csselr_el1, oslsr_el1;
+	u64 dbgbvr[ARM_BREAKPOINTS], dbgbcr[ARM_BREAKPOINTS]; /* see target/arm/self_debug.h */
+	u64 dbgwvr[ARM_WATCHPOINTS], dbgwcr[ARM_WATCHPOINTS];
 	u64 midr, mpidr;
 	u64 pac_key[PAC_KEYS][2]; /* low, high half */
 	u32 irq_lines;            /* bits of enum arm_irq_line; atomic */
 	GHashTable *sysregs;      /* registers of this CPU only, see target/arm/sysreg.h */
+	u8 stepped;               /* ARM_STEPPED_x: what the last software step executed */
 	enum arm_wait waiting;    /* set by WFI and WFE together with tcg.exit_request */
 	bool has_el2, has_el3;
 	u8 pa_range; /* ID_AA64MMFR0_EL1.PARange */
