@@ -80,6 +80,22 @@ static void run_memsave(struct hmp_call *call)
 	hmp_plain(call);
 }
 
+static void run_dump(struct hmp_call *call)
+{
+	const char *path = json_object_get_string_member(call->args, "filename");
+	g_autofree char *protocol = g_strconcat("file:", path, NULL);
+
+	json_object_set_boolean_member(call->args, "paging",
+				       json_object_has_member(call->args, "-p"));
+	json_object_set_boolean_member(call->args, "detach",
+				       json_object_has_member(call->args, "-d"));
+	json_object_set_string_member(call->args, "protocol", protocol);
+	json_object_remove_member(call->args, "-p");
+	json_object_remove_member(call->args, "-d");
+	json_object_remove_member(call->args, "filename");
+	hmp_plain(call);
+}
+
 const struct hmp_command hmp_commands[] = {
 	{ "announce_self", "?interfaces:s ?id:s", "[interfaces] [id]",
 	  "tell the network where the guest's addresses are now", "announce-self",
@@ -103,6 +119,11 @@ const struct hmp_command hmp_commands[] = {
 	{ "device_add", "options:k=driver", "driver[,prop=value][,...]", "add a device",
 	  "device_add", hmp_plain },
 	{ "device_del", "id:s", "device", "remove a device", "device_del", hmp_plain },
+	{ "dump-guest-memory", "-p -d filename:s ?begin:i ?length:i",
+	  "[-p] [-d] filename [begin length]",
+	  "write guest memory and registers to a core file (-p: by virtual address, -d: do not "
+	  "wait)",
+	  "dump-guest-memory", run_dump },
 	{ "gdbserver", "?device:S", "[device|none]",
 	  "serve GDB's remote protocol on a device (tcp::1234), or no more", "x-gdbserver",
 	  hmp_plain },

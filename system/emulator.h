@@ -8,6 +8,7 @@
 #include "config.h"
 #include "hw/machine.h"
 
+struct dump;
 struct gdb_server;
 struct migration;
 struct monitor_server;
@@ -59,6 +60,7 @@ struct emulator {
 	struct objects *objects;
 	struct qtest_server *qtest;
 	struct gdb_server *gdb;
+	struct dump *dump; /* the last one; NULL: none yet */
 
 	struct notifier run_state_notifier;
 

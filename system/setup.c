@@ -7,6 +7,7 @@
 #include "accel-help.h"
 #include "block/block.h"
 #include "daemon.h"
+#include "dump.h"
 #include "help.h"
 #include "incoming.h"
 #include "migration/migration.h"
@@ -268,6 +269,7 @@ void emulator_teardown(struct emulator *e)
 	emulator_disconnect_events(e);
 	if (e->vm->accel)
 		vm_stop(e->vm, RUN_STATE_SHUTDOWN);
+	dump_finish(e);
 	teardown_migration(e);
 	if (e->qtest)
 		qtest_destroy(e->qtest);

@@ -21,9 +21,12 @@ static const struct device_type *const *const devices[] = {
 	NULL,
 };
 
+static const u8 gic_versions[] = { 3, 0 };
+
 const struct hw_target hw_target_aarch64 = {
 	.name = "aarch64",
 	.cpu_type = "arm-cpu",
 	.machines = machines,
 	.devices = devices,
+	.gic_versions = gic_versions,
 };

@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#define CORE_REGS_MAX 40
+
 struct kvm_run;
 struct cpu_debug_ops;
 struct cpu_ops;
@@ -54,6 +56,11 @@ struct cpu_ops {
 	/* describe() - registers in cpu->arch as text, for "info registers" and error reports. Free
 	 * with g_free(). NULL: none. */
 	char *(*describe)(struct vcpu *cpu);
+
+	/* core_regs() - general registers out of cpu->arch, in the order of the architecture's core
+	 * files. Return: their number. NULL: there can be no core file of such vCPUs. */
+	unsigned (*core_regs)(struct vcpu *cpu, u64 regs[CORE_REGS_MAX]);
+	u16 elf_machine; /* EM_x */
 
 	/* For a debugger, see accel/debug.h. NULL: it cannot look at such vCPUs. */
 	const struct cpu_debug_ops *debug;

@@ -4,6 +4,8 @@
 #ifndef HW_TARGET_H
 #define HW_TARGET_H
 
+#include "util/base.h"
+
 struct device_type;
 struct machine_type;
 
@@ -13,6 +15,8 @@ struct hw_target {
 	const char *default_machine;                     /* NULL: -machine must be given */
 	const struct machine_type *const *machines;      /* NULL-terminated */
 	const struct device_type *const *const *devices; /* NULL-terminated list of such lists */
+	const u8 *gic_versions; /* of Arm's interrupt controller that machines can have, 0 ends
+				   them; NULL: none */
 };
 
 extern const struct hw_target hw_target_x86_64;  /* hw/i386/target.c */

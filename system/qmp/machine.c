@@ -107,6 +107,20 @@ GPtrArray *qmp_query_command_line_options(struct machine *m,
 	return list;
 }
 
+GPtrArray *qmp_query_gic_capabilities(struct machine *m, GError **err)
+{
+	GPtrArray *list = qapi_gic_capability_list_new();
+
+	for (const u8 *v = target_desc.hw->gic_versions; v && *v; v++) {
+		struct qapi_gic_capability *c = g_new0(struct qapi_gic_capability, 1);
+
+		c->version = *v;
+		c->emulated = true;
+		g_ptr_array_add(list, c);
+	}
+	return list;
+}
+
 void qmp_inject_nmi(struct machine *m, GError **err)
 {
 	if (target_desc.inject_nmi)

@@ -2,6 +2,7 @@
 #include "qapi/gen/run-state.h"
 
 #include "migration/migration.h"
+#include "system/dump.h"
 #include "system/emulator.h"
 #include "util/error.h"
 
@@ -30,6 +31,10 @@ void qmp_cont(struct machine *m, GError **err)
 
 	if (migration_incoming_waiting(e->migration)) {
 		migration_set_autostart(e->migration, true);
+		return;
+	}
+	if (dump_query(e, NULL, NULL) == DUMP_ACTIVE) {
+		error_set(err, "There is a dump in process, please wait.");
 		return;
 	}
 	switch (vm_run_state(m->vm)) {

@@ -9,6 +9,8 @@
 #include "target/arm/model.h"
 #include "target/arm/self_debug.h"
 
+#include <elf.h>
+
 #define MPIDR_RES1 (1ull << 31)
 #define SCR_NS_RW  (1ull << 0 | 1ull << 8 | 1ull << 10) /* non-secure, HVC, AArch64 below */
 
@@ -183,10 +185,22 @@ static char *describe(struct vcpu *vcpu)
 	return g_string_free(s, FALSE);
 }
 
+static unsigned core_regs(struct vcpu *vcpu, u64 regs[CORE_REGS_MAX])
+{
+	struct arm_cpu *cpu = arm_cpu_of_vcpu(vcpu);
+
+	memcpy(regs, cpu->tcg.r, 32 * sizeof(regs[0])); /* the last one is SP */
+	regs[32] = tcg_pc(&cpu->tcg);
+	regs[33] = arm_get_pstate(cpu);
+	return 34;
+}
+
 static const struct cpu_ops arm_cpu_ops = {
 	.name = "arm",
 	.reset = reset,
 	.describe = describe,
+	.core_regs = core_regs,
+	.elf_machine = EM_AARCH64,
 	.debug = &arm_debug_ops,
 	.tcg_cpu = get_tcg,
 };

@@ -2,6 +2,8 @@
 #include "target/i386/cpu.h"
 #include "target/i386/model.h"
 
+#include <elf.h>
+
 /* 80-bit registers, empty; masks all set. */
 #define FPU_CONTROL_RESET 0x37f
 #define MXCSR_RESET       0x1f80
@@ -133,10 +135,52 @@ static char *x86_describe(struct vcpu *vcpu)
 	return g_string_free(s, FALSE);
 }
 
+/* The order is that of struct user_regs_struct in <sys/user.h>. */
+static unsigned x86_core_regs(struct vcpu *vcpu, u64 regs[CORE_REGS_MAX])
+{
+	const struct x86_env *e = &x86_cpu_of(vcpu)->env;
+	const u64 *r = e->regs;
+	const struct x86_seg *s = e->segs;
+	const u64 all[] = {
+		r[15],
+		r[14],
+		r[13],
+		r[12],
+		r[R_EBP],
+		r[R_EBX],
+		r[11],
+		r[10],
+		r[9],
+		r[8],
+		r[R_EAX],
+		r[R_ECX],
+		r[R_EDX],
+		r[R_ESI],
+		r[R_EDI],
+		(u64)-1,
+		e->eip,
+		s[R_CS].selector,
+		e->eflags,
+		r[R_ESP],
+		s[R_SS].selector,
+		s[R_FS].base,
+		s[R_GS].base,
+		s[R_DS].selector,
+		s[R_ES].selector,
+		s[R_FS].selector,
+		s[R_GS].selector,
+	};
+
+	memcpy(regs, all, sizeof(all));
+	return ARRAY_SIZE(all);
+}
+
 const struct cpu_ops x86_cpu_ops = {
 	.name = "x86",
 	.reset = x86_cpu_reset,
 	.describe = x86_describe,
+	.core_regs = x86_core_regs,
+	.elf_machine = EM_X86_64,
 	.kvm_init_vm = x86_kvm_init_vm,
 	.kvm_init_vcpu = x86_kvm_init_vcpu,
 	.kvm_get = x86_kvm_get,

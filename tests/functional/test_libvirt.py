@@ -1,60 +1,14 @@
 #!/usr/bin/env python3
 """Stock libvirt drives the emulator: it probes both binaries, starts a guest and migrates it."""
 
-import pathlib
 import re
 import xml.etree.ElementTree
 
-from lib import host, libvirt
-from lib.serial import Serial
-from lib.testcase import FunctionalTest, main
-
-NAME = 'tide'
-UUID = '71de71de-0000-4000-8000-000000000001'
+from lib.libvirt import NAME, LibvirtTest
+from lib.testcase import main
 
 
-class Libvirt(FunctionalTest):
-    arch = 'aarch64'
-    accel = 'tcg'
-    timeout = 300
-
-    def setUp(self):
-        problem = libvirt.problem()
-        if problem:
-            self.skipTest('libvirt: ' + problem)
-        super().setUp()
-        self.daemons = []
-
-    def daemon(self, **kwargs):
-        tag = 'ab'[len(self.daemons)]
-        daemon = libvirt.Daemon(self.dir, tag, len(self.daemons), self.arch, **kwargs)
-        self.addCleanup(daemon.close)
-        serial = Serial(str(daemon.dir / 'ports' / 'serial'))
-        self.addCleanup(serial.close)
-        daemon.serial = serial
-        self.daemons.append(daemon)
-        return daemon
-
-    def define(self, daemon, append='window=16M rate=20', vcpus=1, devices='', **kwargs):
-        """A domain with the guest that checks its own memory; its serial port is daemon.serial."""
-        boot = '<kernel>%s</kernel><cmdline>%s</cmdline>' % (host.guest('writer', self.arch), append)
-        serial = ("<serial type='unix'><source mode='connect' path='%s/serial'/><target port='0'/></serial>"
-                  % daemon.ports)
-        disk = pathlib.Path(self.path('disk.raw'))
-        disk.write_bytes(b'')
-        with open(disk, 'r+b') as f:
-            f.truncate(1 << 20)
-        disk = ("<disk type='file' device='disk'><driver name='qemu' type='raw' cache='none'/>"
-                "<source file='%s'/><target dev='vda' bus='virtio'/></disk>" % disk)
-        values = {'type': 'qemu', 'uuid': UUID, 'memory': 128, 'vcpus': vcpus, 'arch': self.arch,
-                  'machine': 'virt', 'boot': boot, 'features': "<gic version='3'/>",
-                  'cpu': "<cpu mode='custom' match='exact' check='none'>"
-                         "<model fallback='forbid'>cortex-a57</model></cpu>",
-                  'devices': disk + serial + devices, **kwargs}
-        daemon.define(NAME, **values)
-
-
-class Probing(Libvirt):
+class Probing(LibvirtTest):
     """What libvirt learns of a binary."""
 
     needs_guests = False
@@ -77,6 +31,7 @@ class ProbeArm64(Probing):
         machines = {m.get('name'): m for m in root.iter('machine')}
         self.assertEqual(machines['virt-11.1'].get('alias'), 'virt')
         self.assertEqual(machines['virt-11.1'].get('defaultRAMid'), 'mach-virt.ram')
+        self.assertEqual([g.get('version') for g in root.iter('gic')], ['3'])
         models = {c.get('name') for c in root.iter('cpu') if c.get('usable') == 'yes'}
         self.assertLessEqual({'cortex-a57', 'max'}, models)
 
@@ -92,7 +47,7 @@ class ProbeX86(Probing):
         self.assertIn('microvm', {m.get('alias') for m in root.iter('machine')})
 
 
-class Migrate(Libvirt):
+class Migrate(LibvirtTest):
     def check_move(self, *flags, vcpus=1, transport='tcp'):
         a, b = self.daemon(), self.daemon()
         self.define(a, vcpus=vcpus, append='window=16M rate=20 cpus=%d' % vcpus)

@@ -60,6 +60,23 @@ class Transports(FunctionalTest):
         self.assert_refused(self.a, 'migrate', 'fd-mig', uri='fd:fd-mig')
         self.assert_running(self.a)
 
+    def test_descriptor_of_a_file(self):
+        """Saved behind somebody's header, and loaded from where the descriptor stands."""
+        path = self.path('saved')
+        with open(path, 'wb') as saved:
+            saved.write(b'header' * 100)
+        self.pass_fd(self.a, os.open(path, os.O_WRONLY))
+        self.assert_refused(self.a, 'migrate', 'use file:', uri='fd:fd-mig')
+        migration.start(self.a, 'file:%s,offset=600' % path)
+        migration.wait(self.a)
+        b = self.target('defer')
+        fd = os.open(path, os.O_RDONLY)
+        os.lseek(fd, 600, os.SEEK_SET)
+        self.pass_fd(b, fd)
+        b.qmp.cmd('migrate-incoming', uri='fd:fd-mig')
+        b.wait_status('running')
+        b.check_guest()
+
     def test_exec(self):
         fifo = self.path('fifo')
         os.mkfifo(fifo)

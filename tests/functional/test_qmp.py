@@ -57,6 +57,7 @@ ROWS = (
     Row('query-command-line-options', {'option': 'smp'},
         lambda got: names('cpus', 'maxcpus', 'sockets')(got[0]['parameters']), bad={'option': 'nonesuch'},
         text='invalid option name: nonesuch'),
+    Row('query-gic-capabilities', {}, []),
     Row('inject-nmi', NONE, bad={}, text='qtest'),
     Row('query-cpus-fast', {}, lambda got: [(cpu['cpu-index'], cpu['qom-path'], cpu['target']) for cpu in got] == [
         (0, '/machine/unattached/device[0]', 'x86_64'), (1, '/machine/unattached/device[1]', 'x86_64')]),
@@ -92,6 +93,10 @@ ROWS = (
     Row('query-balloon', {}, {'actual': 128 << 20}),
     Row('pmemsave', {'val': 0, 'size': 4096, 'filename': '%(dir)s/mem'}, OK,
         bad={'val': 0, 'size': 1, 'filename': '/nonesuch/x'}, text='/nonesuch/x.*No such file'),
+    Row('dump-guest-memory', {'paging': False, 'protocol': 'file:%(dir)s/core', 'begin': 0, 'length': 4096}, OK,
+        bad={'paging': True, 'protocol': 'file:%(dir)s/core'}, text='paging=false'),
+    Row('query-dump', {}, {'status': 'completed', 'completed': 4096, 'total': 4096}),
+    Row('query-dump-guest-memory-capability', {}, {'formats': ['elf']}),
     Row('x-gdbserver', {'device': 'none'}, lambda got: got['human-readable-text'] == 'Disabled gdbserver\n',
         bad={'device': 'unix:%(dir)s/gdb'}, text='-gdb unix:.*tcg'),
     Row('x-query-mtree', {}, lambda got: 'ram-below-4g' in got['human-readable-text']),
@@ -124,6 +129,8 @@ ROWS = (
         ('disk0', 1 << 20)]),
     Row('query-block', {}, []),
     Row('query-blockstats', {'query-nodes': True}, lambda got: [s['node-name'] for s in got] == ['disk0']),
+    Row('query-jobs', {}, []),
+    Row('query-block-jobs', {}, []),
     Row('blockdev-del', {'node-name': 'disk0'}, OK, bad={'node-name': 'disk0'}, text='disk0'),
     Row('query-fdsets', {}, []),
     Row('getfd', NONE, bad={'fdname': 'x'}, text='SCM_RIGHTS'),
@@ -180,7 +187,7 @@ HMP = (
     ('qom-set /machine rtc on', 'cannot be set'), ('device_del nonesuch', 'nonesuch'), ('cpu 1', ''),
     ('netdev_add user,id=n7,restrict=on', ''), ('netdev_del n7', ''), ('device_add nonesuch', 'nonesuch'),
     ('closefd nonesuch', 'nonesuch'), ('watchdog_action reset', 'watchdog'), ('system_wakeup', 'suspend'),
-    ('pmemsave 0 16 %(dir)s/hmp-mem', ''), ('announce_self', ''), ('migrate_cancel', ''),
+    ('pmemsave 0 16 %(dir)s/hmp-mem', ''), ('dump-guest-memory %(dir)s/hmp-core 0 4096', ''), ('announce_self', ''), ('migrate_cancel', ''),
 )
 
 

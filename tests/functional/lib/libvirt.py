@@ -13,6 +13,11 @@ import subprocess
 import time
 
 from . import host
+from .serial import Serial
+from .testcase import FunctionalTest
+
+NAME = 'tide'   # of the domain
+UUID = '71de71de-0000-4000-8000-000000000001'
 
 # (folder below the daemon's own directory, where the daemon sees it)
 PLACES = (('etc', '/etc/libvirt'), ('run', '/run/libvirt'), ('lib', '/var/lib/libvirt'),
@@ -43,7 +48,6 @@ host_uuid = "{uuid}"
 log_outputs = "{level}:file:{dir}/log/libvirtd.log"
 '''
 
-# The device types, properties and schema entries of a binary are the same for every daemon of a test.
 DOMAIN = '''<domain type='{type}'><name>{name}</name><uuid>{uuid}</uuid>
 <memory unit='MiB'>{memory}</memory><vcpu>{vcpus}</vcpu>
 <os><type arch='{arch}' machine='{machine}'>hvm</type>{boot}</os>
@@ -94,7 +98,8 @@ class Daemon:
         (self.dir / 'etc' / 'qemu.conf').write_text(QEMU_CONF.format(**values), 'utf-8')
         (self.dir / 'etc' / 'libvirtd.conf').write_text(LIBVIRTD_CONF.format(**values), 'utf-8')
         self.uri = 'qemu+unix:///system?socket=%s/sock/libvirt-sock' % self.dir
-        self._start('tidemark-' + tag)
+        self._name = 'tidemark-' + tag
+        self._start(self._name)
 
     def _start(self, name):
         (self.dir / 'hosts').write_text('127.0.0.1 localhost %s\n' % name, 'utf-8')
@@ -114,6 +119,15 @@ class Daemon:
                 return
             time.sleep(0.1)
         raise RuntimeError('libvirtd did not start: %s%s' % (done.stderr, self.log()))
+
+    def restart(self):
+        """End the daemon, and start it again in the same namespaces' places."""
+        for pid in list(self._pids()):
+            if 'libvirtd' in pathlib.Path('/proc/%d/cmdline' % pid).read_text('ascii'):
+                os.kill(pid, signal.SIGTERM)
+                while pid in self._pids():
+                    time.sleep(0.05)
+        self._start(self._name)
 
     def log(self):
         """What the daemon has reported."""
@@ -176,3 +190,53 @@ class Daemon:
                 time.sleep(0.05)
             else:
                 return
+
+
+class LibvirtTest(FunctionalTest):
+    """A test with private daemons and a domain."""
+
+    arch = 'aarch64'
+    accel = 'tcg'
+    timeout = 300
+
+    def setUp(self):
+        why = problem()
+        if why:
+            self.skipTest('libvirt: ' + why)
+        super().setUp()
+        self.daemons = []
+
+    def daemon(self, **kwargs):
+        """Start one more; its .serial is the port of the domain when that runs there."""
+        tag = 'ab'[len(self.daemons)]
+        daemon = Daemon(self.dir, tag, len(self.daemons), self.arch, **kwargs)
+        self.addCleanup(daemon.close)
+        self.new_serial(daemon)
+        self.daemons.append(daemon)
+        return daemon
+
+    def new_serial(self, daemon):
+        """For the next process of the domain: each connects once."""
+        path = daemon.dir / 'ports' / 'serial'
+        path.unlink(missing_ok=True)
+        daemon.serial = Serial(str(path))
+        self.addCleanup(daemon.serial.close)
+        return daemon.serial
+
+    def define(self, daemon, append='window=16M rate=20', vcpus=1, devices='', **kwargs):
+        """A domain with the guest that checks its own memory; its serial port is daemon.serial."""
+        boot = '<kernel>%s</kernel><cmdline>%s</cmdline>' % (host.guest('writer', self.arch), append)
+        serial = ("<serial type='unix'><source mode='connect' path='%s/serial'/><target port='0'/></serial>"
+                  % daemon.ports)
+        disk = pathlib.Path(self.path('disk.raw'))
+        disk.write_bytes(b'')
+        with open(disk, 'r+b') as f:
+            f.truncate(1 << 20)
+        disk = ("<disk type='file' device='disk'><driver name='qemu' type='raw' cache='none'/>"
+                "<source file='%s'/><target dev='vda' bus='virtio'/></disk>" % disk)
+        values = {'type': 'qemu', 'uuid': UUID, 'memory': 128, 'vcpus': vcpus, 'arch': self.arch,
+                  'machine': 'virt', 'boot': boot, 'features': "<gic version='3'/>",
+                  'cpu': "<cpu mode='custom' match='exact' check='none'>"
+                         "<model fallback='forbid'>cortex-a57</model></cpu>",
+                  'devices': disk + serial + devices, **kwargs}
+        daemon.define(NAME, **values)

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""What virsh does with a running guest: each operation works, or virsh shows why it does not."""
+
+import os
+import pathlib
+import re
+
+from lib.libvirt import NAME, LibvirtTest, VirshError
+from lib.testcase import main
+
+BALLOON = "<memballoon model='virtio'><stats period='1'/></memballoon>"
+NET = "<interface type='user'><mac address='52:54:00:0b:ea:75'/><model type='virtio'/></interface>"
+RNG = "<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>"
+CHANNEL = "<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>"
+CONSOLE = "<console type='pty'><target type='virtio'/></console>"
+
+
+class Operations(LibvirtTest):
+    devices = BALLOON + NET + RNG + CHANNEL + CONSOLE
+
+    def setUp(self):
+        super().setUp()
+        self.host = self.daemon()
+        self.define(self.host, devices=self.devices)
+        self.host.virsh('start', NAME)
+        self.host.serial.wait(r'READY\n', 60)
+
+    def virsh(self, *args):
+        return self.host.virsh(args[0], NAME, *args[1:])
+
+    def refused(self, pattern, *args):
+        with self.assertRaises(VirshError) as caught:
+            self.virsh(*args)
+        self.assertRegex(str(caught.exception), pattern)
+
+    def check_guest(self):
+        match = self.host.serial.command('c', r'(OK|BAD)[^\n]*\n')
+        self.assertEqual(match.group(1), 'OK')
+
+    def test_information(self):
+        self.assertRegex(self.virsh('dominfo'), r'Max memory: +131072 KiB')
+        self.assertIn('actual 131072', self.virsh('dommemstat'))
+        self.assertIn('rd_req 0', self.virsh('domblkstat', 'vda'))
+        self.assertRegex(self.virsh('domblkinfo', 'vda'), r'Capacity: +1048576')
+        self.assertEqual(self.virsh('domblkerror'), 'No errors found')
+        stats = dict(line.strip().split('=') for line in self.virsh('domstats').split('\n') if '=' in line)
+        for key in ('state.state', 'cpu.time', 'balloon.current', 'vcpu.0.state', 'vcpu.0.time', 'net.count',
+                    'block.0.rd.reqs', 'block.0.fl.times', 'block.0.capacity', 'block.0.physical'):
+            self.assertRegex(stats[key], r'^\d+$', key)
+        self.assertRegex(self.virsh('vcpuinfo'), r'State: +running')
+        self.assertRegex(self.virsh('ttyconsole'), '/dev/pts/')
+
+    def test_dirty_rate(self):
+        for mode in ('page-sampling', 'dirty-bitmap'):
+            self.virsh('domdirtyrate-calc', '--seconds', '1', '--mode', mode)
+            self.wait_for(lambda: 'calc_status=2' in self.virsh('domstats', '--dirtyrate'), mode)
+            stats = self.virsh('domstats', '--dirtyrate')
+            self.assertIn('dirtyrate.calc_mode=' + mode, stats)
+            self.assertGreater(int(re.search(r'megabytes_per_second=(\d+)', stats).group(1)), 0)
+        self.refused('dirty-ring', 'domdirtyrate-calc', '--seconds', '1', '--mode', 'dirty-ring')
+
+    def test_run_control(self):
+        self.virsh('suspend')
+        self.assertEqual(self.virsh('domstate'), 'paused')
+        self.virsh('resume')
+        self.assertEqual(self.virsh('domstate'), 'running')
+        self.check_guest()
+        at = self.host.serial.position()
+        self.virsh('reset')
+        self.host.serial.wait(r'READY\n', 60, at)
+        self.assertEqual(self.virsh('domstate'), 'running')
+        self.virsh('shutdown', '--mode', 'acpi')    # which this guest does not listen to
+        self.virsh('reboot')
+        self.virsh('setmem', '100M', '--live')
+        self.refused('have no NMI', 'inject-nmi')
+        self.virsh('destroy')
+        self.assertEqual(self.virsh('domstate'), 'shut off')
+
+    def test_monitor_commands(self):
+        self.assertIn('VM status: running', self.virsh('qemu-monitor-command', '--hmp', 'info status'))
+        self.assertIn('"running":true', self.virsh('qemu-monitor-command', '{"execute":"query-status"}'))
+
+    def test_dump(self):
+        path = self.path('core')
+        self.virsh('dump', path, '--memory-only')
+        self.assertEqual(pathlib.Path(path).read_bytes()[:4], b'\x7fELF')
+        self.assertGreater(os.path.getsize(path), 128 << 20)
+        self.assertEqual(self.virsh('domstate'), 'running')
+        self.check_guest()
+        self.refused('kdump-zlib', 'dump', path, '--memory-only', '--format', 'kdump-zlib')
+        self.virsh('dump', path)
+        self.check_guest()
+
+    def test_save(self):
+        path = self.path('saved')
+        self.virsh('save', path)
+        self.assertEqual(self.virsh('domstate'), 'shut off')
+        serial = self.new_serial(self.host)
+        self.host.virsh('restore', path)
+        self.assertEqual(self.virsh('domstate'), 'running')
+        self.check_guest()
+        self.assertNotIn('READY', serial.text())
+        self.virsh('managedsave')
+        self.new_serial(self.host)
+        self.host.virsh('start', NAME)
+        self.check_guest()
+
+    def test_daemon_comes_back(self):
+        """The daemon ends and starts again; the guest runs on and is found."""
+        self.host.restart()
+        self.assertEqual(self.virsh('domstate'), 'running')
+        self.assertIn('actual 131072', self.virsh('dommemstat'))
+        self.virsh('suspend')
+        self.virsh('resume')
+        self.check_guest()
+
+    def test_not_there(self):
+        self.refused('IOThreads not supported', 'iothreadadd', '1')
+        self.refused('no screens', 'screenshot', self.path('x.png'))
+        self.refused('storage type raw', 'snapshot-create-as', 's1')
+
+
+if __name__ == '__main__':
+    main()
