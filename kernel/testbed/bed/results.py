@@ -5,11 +5,13 @@ import json
 from kit.debian import Problem
 
 from . import suites
-from .base import cache
+from .base import cache, digest
 
 
 def path(arch, tag, emulator, debug=False):
     short = ''.join(c if c.isalnum() or c in '.-' else '-' for c in emulator)
+    if len(short) > 60 and '-cpu' in short:
+        short = short[:47] + '-' + digest(emulator)
     return cache() / 'results' / ('%s-%s%s-%s.json' % (arch.name, tag, '-debug' if debug else '',
                                                       short[:60]))
 
@@ -31,7 +33,9 @@ def store(where, result):
 def counted(outcome):
     """The part of a result that a counted boot gives."""
     return {name: {'status': status, 'figures': suites.measured(lines),
-                   'said': [line for line in lines if line and not suites.MEASURED.match(line)][-8:]}
+                   'counters': suites.counters(lines),
+                   'said': [line for line in lines if line and not suites.MEASURED.match(line)
+                            and not suites.COUNTER.match(line)][-8:]}
             for name, (status, lines) in suites.split(outcome.text).items()}
 
 
@@ -64,6 +68,24 @@ def table(levels):
     return lines
 
 
+COUNTERS = ('exits', 'hdbss_entries', 'hdbss_full', 'hacdbs_entries', 'hacdbs_err_unmapped',
+            'hacdbs_err_mismatch', 'hacdbs_fallbacks')
+
+
+def counter_table(levels):
+    """KVM's counters, case by case, of the last of levels; beside them exits of the first."""
+    (first, base), (_, last) = levels[0], levels[-1]
+    lines = ['| case | exits, %s | ' % first + ' | '.join(COUNTERS) + ' |',
+             '|---' * (len(COUNTERS) + 2) + '|']
+    for case in suites.CASES:
+        here = last.get('counted', {}).get(case, {}).get('counters')
+        before = base.get('counted', {}).get(case, {}).get('counters', {})
+        if here:
+            cells = [str(before.get('exits', '')), *(str(here.get(n, '')) for n in COUNTERS)]
+            lines.append('| %s | %s |' % (case, ' | '.join(cells)))
+    return lines
+
+
 def selftest_table(levels):
     names = [n for n in suites.SELFTESTS if any(n in r.get('selftests', {}) for _, r in levels)]
     names += [n for n in suites.CASES if n not in {r.case for r in suites.ROWS}]
@@ -74,6 +96,25 @@ def selftest_table(levels):
             one = result.get('selftests', {}).get(name) or result.get('counted', {}).get(name)
             cells.append(suites.verdict(one['status']) if one else 'not run')
         lines.append('| %s | %s |' % (name, ' | '.join(cells)))
+    return lines
+
+
+def injection_table(load_one):
+    """One line for each injection of which load_one(name) has a result."""
+    shown = ('hdbss_entries', 'hdbss_full', 'hdbss_lost', 'hacdbs_entries', 'hacdbs_err_unmapped',
+             'hacdbs_err_mismatch', 'hacdbs_err_list', 'hacdbs_err_stall', 'hacdbs_fallbacks')
+    lines = ['| injection | properties | failed | ' + ' | '.join(shown) + ' |',
+             '|---' * (len(shown) + 3) + '|']
+    for name, properties in suites.INJECTIONS.items():
+        result = load_one(name)
+        if not result:
+            continue
+        runs = {**result.get('counted', {}), **result.get('selftests', {})}
+        failed = [n for n, one in runs.items() if one['status'] not in (0, suites.KSFT_SKIP)]
+        sums = [sum(one.get('counters', {}).get(n, 0) for one in runs.values()) for n in shown]
+        lines.append('| %s | `%s` | %s | %s |' % (
+            name, properties or 'none', ', '.join(failed) or '0 of %d' % len(runs),
+            ' | '.join(map(str, sums))))
     return lines
 
 
@@ -91,7 +132,11 @@ def markdown(parts):
         lines += ['## ' + heading, '',
                   'Linux %s, %s, %s.' % (first.get('version', '?'), first.get('compiler', '?'),
                                         first.get('emulator', '?')), '']
-        lines += table(levels) + ['']
+        if first.get('unit', 'instructions') == 'instructions':
+            lines += table(levels) + ['']
+        else:
+            lines += ['This emulator does not count instructions; KVM counts events:', '',
+                      *counter_table(levels), '']
         lines += selftest_table(levels) + ['']
         for name, result in levels:
             for said in result.get('complaints', []):

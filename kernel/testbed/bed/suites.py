@@ -55,7 +55,42 @@ SELFTESTS = {
     'kvm_page_table_test, THP': './kvm_page_table_test -b 32M -m 3 -s anonymous_thp',
 }
 
+# What the engines of this project's emulator are made to do wrong: properties of -cpu max.
+INJECTIONS = {
+    'none': '',
+    'list is full at 7 entries': 'x-hdbss-full-at=7',
+    'list is full at once': 'x-hdbss-full-at=0',
+    'list cannot be written': 'x-hdbss-abort-at=3',
+    'list cannot be written, abort': 'x-hdbss-abort-at=3,x-hdbss-abort-sync=on',
+    'entries come twice': 'x-hdbss-duplicate-every=3',
+    'entries of clean pages': 'x-hdbss-spurious-every=3',
+    'page is refused': 'x-hacdbs-error-at=5,x-hacdbs-error=ipahacf',
+    'page is unmapped': 'x-hacdbs-error-at=0,x-hacdbs-error=ipaf',
+    'list cannot be read': 'x-hacdbs-error-at=9,x-hacdbs-error=structf',
+    'ahead of INDEX': 'x-hacdbs-error-at=5,x-hacdbs-ahead=16',
+    'slow': 'hacdbs-entry-ns=200',
+    'slower than the time-out': 'x-hacdbs-slice=1,x-hacdbs-slice-ns=3000000',
+}
+# Bitmaps and rings, blocks and pages; a lost page fails.
+BITMAP_CASES = ('get', 'clear-thp', 'clear-sparse', 'dirty_log_test -M dirty-log',
+                'dirty_log_test -M clear-log')
+RING_CASES = ('ring', 'dirty_log_test -M dirty-ring')
+
+
+def injected_cases(injection):
+    """A VM with rings is stopped if its list cannot be written."""
+    lost = 'x-hdbss-abort-at' in INJECTIONS[injection]
+    return BITMAP_CASES if lost else BITMAP_CASES + RING_CASES
+
+
+def cpu_with(injection):
+    """The argument of -cpu that has the injection of this name."""
+    properties = INJECTIONS[injection]
+    return 'max' + (',' + properties if properties else '')
+
+
 MEASURED = re.compile(r'^(\w+) (\d+) ns=(\d+) calls=(\d+) pages=(\d+)$')
+COUNTER = re.compile(r'^stat (\w+) (\d+)$')
 KSFT_SKIP = 4
 
 
@@ -95,6 +130,11 @@ def measured(lines):
             found.append({'phase': m.group(1), **dict(zip(('round', 'ns', 'calls', 'pages'),
                                                           numbers))})
     return found
+
+
+def counters(lines):
+    """KVM's own counters at the end of a case: {name: value}."""
+    return {m.group(1): int(m.group(2)) for m in map(COUNTER.match, lines) if m}
 
 
 def verdict(status):

@@ -49,6 +49,9 @@ void vm_create(struct probe_vm *p, const struct probe_options *o);
 /* Dirty logging of the slot on or off. */
 void vm_log(struct probe_vm *p, bool on);
 
+/* Prints "stat NAME VALUE" for each of KVM's counters that matter here. */
+void vm_print_stats(const struct probe_vm *p);
+
 /* Runs the vCPU until it exits; true: the ring is full, false: the guest has written all pages. */
 bool vm_run(struct probe_vm *p);
 

@@ -41,6 +41,8 @@ CASE get
 enable 0 ns=100 calls=1 pages=16384
 get 0 ns=300 calls=1 pages=16384
 get 1 ns=32768 calls=1 pages=16384
+stat exits 77
+stat hdbss_entries 16384
 complete
 END 0
 CASE ring-signals
@@ -158,6 +160,30 @@ class Console(unittest.TestCase):
         self.assertIn('| CLEAR, all pages dirty | not measured | not measured |  | -83.5 % |', text)
         self.assertIn('| ring-signals | failed (1) | not run |', text)
 
+    def test_counters(self):
+        counted = results.counted(self.outcome)
+        self.assertEqual(counted['get']['counters'], {'exits': 77, 'hdbss_entries': 16384})
+        self.assertEqual(counted['get']['said'], ['complete'])
+        text = results.markdown([('arm64', [('as shipped', dict(self.result, unit='time'))])])
+        self.assertIn('| get | 77 | 77 | 16384 |', text)
+        self.assertNotIn('a page)', text)
+
+    def test_injections(self):
+        one = {'counted': results.counted(self.outcome)}
+        table = results.injection_table(lambda name: one if name == 'slow' else {})
+        self.assertEqual(len(table), 3)
+        self.assertIn('| slow | `hacdbs-entry-ns=200` | ring-signals, clear | 16384 |', table[2])
+        for name in suites.INJECTIONS:
+            self.assertLessEqual({*suites.injected_cases(name)},
+                                 {*suites.CASES, *suites.SELFTESTS})
+        self.assertNotIn('ring', suites.injected_cases('list cannot be written'))
+
+    def test_results_of_other_cpus_are_other_files(self):
+        version = 'An emulator whose name is already as long as a file name may be here'
+        names = {results.path(ARCHES['arm64'], 'base', version + ', -cpu ' + suites.cpu_with(n)).name
+                 for n in suites.INJECTIONS}
+        self.assertEqual(len(names), len(suites.INJECTIONS))
+
     def test_rows_name_cases(self):
         for row in suites.ROWS:
             self.assertIn(row.case, suites.CASES)
@@ -165,17 +191,23 @@ class Console(unittest.TestCase):
 
 class Machine(unittest.TestCase):
     def test_command_line(self):
-        words = machine.command_line(ARCHES['arm64'], 'emu', 'Image', 'cpio', 'ls; true', count=True)
+        words = machine.command_line('emu', 'Image', 'cpio', 'ls; true', count=True, cpu='max')
         self.assertEqual(words[words.index('-smp') + 1], '1')
         self.assertIn('shift=0,sleep=off', words)
         self.assertTrue(words[-1].endswith(' -- "ls; true"'))
         with self.assertRaisesRegex(Problem, 'double quote'):
-            machine.command_line(ARCHES['arm64'], 'emu', 'Image', 'cpio', 'echo "a"')
+            machine.command_line('emu', 'Image', 'cpio', 'echo "a"', cpu='max')
+
+    def test_parameters_are_the_kernels(self):
+        words = machine.command_line('emu', 'Image', 'cpio', 'ls', cpu='max,hdbss=off',
+                                     parameters='kvm.hacdbs=0')
+        self.assertIn(' kvm.hacdbs=0 -- ', words[-1])
+        self.assertEqual(words[words.index('-cpu') + 1], 'max,hdbss=off')
 
     def test_kernel_takes_the_command(self):
         """arm64 Linux reads 2048 bytes of its command line."""
         for command in (suites.counted_command(), suites.selftest_command()):
-            words = machine.command_line(ARCHES['arm64'], 'emu', 'Image', 'cpio', command)
+            words = machine.command_line('emu', 'Image', 'cpio', command, cpu='max')
             self.assertLess(len(words[-1]), 2048)
 
     def test_boot_ends_with_the_emulator(self):
