@@ -1,12 +1,10 @@
 /* target/arm/cpu.c - one step of the interpreter and the CPU model "max". */
 #include "accel/tcg/mem.h"
+#include "target/arm/el2.h"
 #include "target/arm/fp.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
 #include "target/arm/sem_mem.h"
-
-#define CPACR_FPEN_SHIFT 20
-#define CPTR_TFP         (1u << 10)
 
 void arm_step(struct tcg_cpu *tcg)
 {
@@ -47,22 +45,41 @@ bool arm_op_available(const struct arm_cpu *cpu, unsigned op)
 	return !feature || cpu_has(cpu, feature);
 }
 
-/* CPACR_EL1.FPEN: 0 and 2 trap EL0 and EL1, 1 traps EL0; CPTR_EL2.TFP in its form without E2H. */
-bool arm_fp_enabled(const struct arm_cpu *cpu)
+/* FPEN of CPACR_EL1, or of CPTR_EL2 in the same layout: 0 and 2 trap all, 1 traps EL0. */
+static bool fpen_traps(u64 reg, bool user)
+{
+	unsigned fpen = reg >> CPTR_FPEN_SHIFT & 3;
+
+	return !(fpen & 1) || (user && fpen == 1);
+}
+
+/* The level that traps FP and SIMD instructions; 0 if they are allowed. */
+static unsigned fp_trap_level(const struct arm_cpu *cpu)
 {
 	unsigned el = cpu_el(cpu);
-	unsigned fpen = cpu->cpacr_el1 >> CPACR_FPEN_SHIFT & 3;
+	bool host = arm_el0_in_host(cpu);
 
-	if (el < 2 && (!(fpen & 1) || (el == 0 && fpen == 1)))
-		return false;
-	return !(cpu->has_el2 && el <= 2 && cpu->cptr_el2 & CPTR_TFP);
+	if (el < 2 && !host && fpen_traps(cpu->cpacr_el1, el == 0))
+		return cpu->has_el2 && cpu->hcr_el2 & HCR_TGE ? 2 : 1;
+	if (!cpu->has_el2 || el > 2)
+		return 0;
+	if (arm_is_host(cpu))
+		return fpen_traps(cpu->cptr_el2, el == 0 && host) ? 2 : 0;
+	return cpu->cptr_el2 & CPTR_TFP ? 2 : 0;
+}
+
+bool arm_fp_enabled(const struct arm_cpu *cpu)
+{
+	return !fp_trap_level(cpu);
 }
 
 u32 arm_state_key(const struct arm_cpu *cpu)
 {
+	bool host = arm_is_host(cpu) && cpu_el(cpu) == 2; /* registers are redirected */
+
 	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3 |
 	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5 | cpu->bti_on << 6 |
-	       !!(cpu->mdscr_el1 & MDSCR_SS) << 7 | arm_step_key(cpu);
+	       !!(cpu->mdscr_el1 & MDSCR_SS) << 7 | arm_step_key(cpu) | (u32)host << 31;
 }
 
 /* AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */
@@ -100,10 +117,14 @@ void arm_set_fpcr(struct arm_cpu *cpu, u32 val)
 
 void check_fp_access(struct arm_cpu *cpu)
 {
-	if (arm_fp_enabled(cpu))
+	unsigned el = fp_trap_level(cpu);
+
+	if (!el)
 		return;
-	if (cpu->has_el2 && cpu->cptr_el2 & CPTR_TFP)
-		cpu->excp.target_el = 2;
+	/* A trap of CPACR_EL1 that only TGE sends to EL2 has no class of its own there. */
+	if (el == 2 && cpu_el(cpu) == 0 && !arm_is_host(cpu) && !(cpu->cptr_el2 & CPTR_TFP))
+		arm_undefined(cpu);
+	cpu->excp.target_el = el;
 	arm_raise(cpu, EC_FP_ACCESS, 1u << 24 | 0xe << 20, 0);
 }
 
@@ -117,7 +138,9 @@ u64 arm_features_max(void)
 				     ARM_FEAT_VMID16,   ARM_FEAT_TGRAN16, ARM_FEAT_SPECRES,
 				     ARM_FEAT_CSV2_2,   ARM_FEAT_IDST,    ARM_FEAT_E0PD,
 				     ARM_FEAT_PAN3,     ARM_FEAT_BTI,     ARM_FEAT_RAS,
-				     ARM_FEAT_INHERENT, ARM_FEAT_HAFT };
+				     ARM_FEAT_INHERENT, ARM_FEAT_HAFT,    ARM_FEAT_XNX,
+				     ARM_FEAT_FWB,      ARM_FEAT_HCX,     ARM_FEAT_EVT,
+				     ARM_FEAT_ECV,      ARM_FEAT_VHE };
 
 	_Static_assert(ARM_FEAT_COUNT <= 64, "features are bits of a word");
 	u64 mask = a64_row_features;

@@ -62,9 +62,10 @@
 	 HCR_TDZ | HCR_TRVM | HCR_TLOR | HCR_TERR | HCR_FWB | HCR_TID4 | HCR_TICAB | HCR_TOCU |    \
 	 HCR_TTLBIS | HCR_TTLBOS | HCR_CD | HCR_ID | HCR_HCD)
 
-#define HCRX_FNXS  (1ull << 3)
-#define HCRX_MCE2  (1ull << 10)
-#define HCRX_MSCEN (1ull << 11)
+#define HCRX_FNXS   (1ull << 3)
+#define HCRX_MCE2   (1ull << 10)
+#define HCRX_MSCEN  (1ull << 11)
+#define HCRX_TCR2EN (1ull << 14)
 
 #define MDCR_HPMN  0x1full
 #define MDCR_TPMCR (1ull << 5)
@@ -110,6 +111,9 @@ static inline unsigned arm_control_el(const struct arm_cpu *cpu)
 	return el ? el : arm_el0_in_host(cpu) ? 2 : 1;
 }
 
+/* arm_hcrx() - the effective value of HCRX_EL2 for EL1 and EL0: what allows is set without it. */
+u64 arm_hcrx(const struct arm_cpu *cpu);
+
 /*
  * arm_el2_trap() - does EL2 trap an access of EL1 or EL0 to a system register or instruction?
  * @key: SYSREG(); @write: MSR or SYS.
@@ -120,6 +124,9 @@ unsigned arm_el2_trap(const struct arm_cpu *cpu, unsigned key, bool write);
 
 /* arm_el2_may_trap() - whether some setting of EL2 would trap it: not to be translated inline. */
 bool arm_el2_may_trap(unsigned key, bool write);
+
+/* arm_el2_registers_add() - registers of EL2 that are more than a value, and ISR_EL1. */
+void arm_el2_registers_add(struct arm_cpu *cpu);
 
 /*
  * arm_vhe_key() - what an access at the current level to @key reaches: with E2H set, EL1's names

@@ -7,6 +7,7 @@
 #include "target/arm/cpu-features.h"
 #include "target/arm/engines.h"
 #include "target/arm/cpu.h"
+#include "target/arm/el2.h"
 
 #define VTCR_HA    (1ull << 21)
 #define VTCR_HD    (1ull << 22)
@@ -24,7 +25,8 @@
  * far as TCR2_ELx says; TCR_ELx.HA must be set too. */
 static inline bool arm_haft_enabled(const struct arm_cpu *cpu, unsigned el)
 {
-	return cpu_has(cpu, ARM_FEAT_HAFT) && cpu->tcr2_el[el] & TCR2_HAFT;
+	return cpu_has(cpu, ARM_FEAT_HAFT) && cpu->tcr2_el[el] & TCR2_HAFT &&
+	       (el != 1 || arm_hcrx(cpu) & HCRX_TCR2EN);
 }
 
 /* Base address and size of both buffers: HDBSSBR_EL2, HACDBSBR_EL2. */

@@ -102,8 +102,7 @@ static void enter(struct arm_cpu *cpu, enum arm_vector kind, unsigned el)
 		offset += 0x400;
 	else if (old & PSTATE_SPSEL)
 		offset += 0x200;
-	if (!(cpu->sctlr_el[el] & SCTLR_SPAN) &&
-	    (el == 1 || (el == 2 && (cpu->hcr_el2 & (HCR_E2H | HCR_TGE)) == (HCR_E2H | HCR_TGE))))
+	if (!(cpu->sctlr_el[el] & SCTLR_SPAN) && (el == 1 || (el == 2 && arm_el0_in_host(cpu))))
 		new |= PSTATE_PAN;
 	if (cpu->sctlr_el[el] & SCTLR_DSSBS)
 		new |= PSTATE_SSBS;
@@ -151,5 +150,7 @@ void arm_take_exception(struct arm_cpu *cpu)
 
 void arm_take_interrupt(struct arm_cpu *cpu, enum arm_vector kind, unsigned el)
 {
+	if (kind == VECTOR_SERROR) /* without FEAT_RAS: uncategorised */
+		cpu->esr_el[el] = (u64)EC_SERROR << 26 | ESR_IL;
 	enter(cpu, kind, el);
 }

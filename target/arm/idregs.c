@@ -87,6 +87,7 @@ static const struct id_field id_fields[] = {
 	{ 7, 0, 32, 2, ARM_FEAT_TGRAN16 },
 	{ 7, 0, 36, 2, ARM_FEAT_TGRAN16 },
 	{ 7, 0, 40, 2, ARM_FEAT_TGRAN16 },
+	{ 7, 0, 60, 2, ARM_FEAT_ECV },
 	/* ID_AA64MMFR1_EL1 */
 	{ 7, 1, 0, 2, ARM_FEAT_HAFDBS },
 	{ 7, 1, 0, 3, ARM_FEAT_HAFT },
@@ -115,6 +116,24 @@ static const struct id_field id_fields[] = {
 	{ 7, 4, 12, 1, ARM_FEAT_HACDBS },
 };
 
+/* What EL2 is needed for. */
+static void fill_el2_fields(struct arm_cpu *cpu)
+{
+	if (!cpu->has_el2)
+		return;
+	cpu->id[4][0] |= 1u << 8;
+	if (cpu_has(cpu, ARM_FEAT_VHE))
+		cpu->id[7][1] |= 1ull << 8;
+	if (cpu_has(cpu, ARM_FEAT_XNX))
+		cpu->id[7][1] |= 1ull << 28;
+	if (cpu_has(cpu, ARM_FEAT_HCX))
+		cpu->id[7][1] |= 1ull << 40;
+	if (cpu_has(cpu, ARM_FEAT_FWB))
+		cpu->id[7][2] |= 1ull << 40;
+	if (cpu_has(cpu, ARM_FEAT_EVT))
+		cpu->id[7][2] |= 2ull << 56;
+}
+
 static void fill_id_registers(struct arm_cpu *cpu)
 {
 	memset(cpu->id, 0, sizeof(cpu->id));
@@ -127,8 +146,7 @@ static void fill_id_registers(struct arm_cpu *cpu)
 		*reg = (*reg & ~(15ull << f->shift)) | (u64)f->value << f->shift;
 	}
 	cpu->id[7][0] |= cpu->pa_range;
-	if (cpu->has_el2)
-		cpu->id[4][0] |= 1u << 8;
+	fill_el2_fields(cpu);
 	if (cpu->icc)
 		cpu->id[4][0] |= 1u << 24;
 	if (cpu->has_el3)

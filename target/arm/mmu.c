@@ -431,6 +431,8 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 
 static _Noreturn void external_abort(struct arm_cpu *cpu, u64 phys, bool write)
 {
+	if (cpu_el(cpu) < 2 && cpu->has_el2 && cpu->hcr_el2 & (HCR_TEA | HCR_TGE))
+		cpu->excp.target_el = 2;
 	arm_raise(cpu, EC_DABORT, FSC_EXTERNAL | (write ? ISS_WNR : 0), phys);
 }
 

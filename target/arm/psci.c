@@ -85,9 +85,8 @@ static s64 cpu_on(struct arm_vcpu *v, u64 mpidr, u64 entry, u64 context)
 	if (entry & 3)
 		return INVALID_ADDRESS;
 	arm_cpu_reset(&target->cpu, 0);
-	/* Not at a higher level than the caller. */
-	arm_cpu_boot_at(&target->cpu, MIN(MAX(cpu_el(&v->cpu), 1), arm_boot_el(&target->cpu)),
-			entry, context);
+	/* At the highest level that is not firmware's, whatever the caller's is (6.4.3.4). */
+	arm_cpu_boot_at(&target->cpu, arm_boot_el(&target->cpu), entry, context);
 	__atomic_store_n(&target->powered_off, false, __ATOMIC_RELEASE);
 	tcg_cpu_kick(&target->cpu.tcg);
 	return SUCCESS;

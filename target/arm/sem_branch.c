@@ -182,6 +182,8 @@ void exec_HVC(struct arm_cpu *cpu, const struct a64_HVC *i)
 {
 	if (cpu_el(cpu) == 0 || !(cpu->has_el2 || cpu->conduit == ARM_CONDUIT_HVC))
 		arm_undefined(cpu);
+	if (cpu->hcr_el2 & HCR_HCD && !cpu->has_el3)
+		arm_undefined(cpu);
 	raise_call(cpu, EC_HVC64, i->imm, 2);
 }
 
@@ -189,7 +191,7 @@ void exec_SMC(struct arm_cpu *cpu, const struct a64_SMC *i)
 {
 	if (cpu_el(cpu) == 0)
 		arm_undefined(cpu);
-	if (cpu_el(cpu) == 1 && cpu->has_el2 && cpu->hcr_el2 & HCR_TSC) {
+	if (cpu_el(cpu) == 1 && arm_hcr(cpu) & HCR_TSC) {
 		cpu->excp.target_el = 2; /* trapped: the preferred return is the SMC itself */
 		arm_raise(cpu, EC_SMC64, i->imm, 0);
 	}

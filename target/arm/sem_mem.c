@@ -3,6 +3,7 @@
 #include "accel/tcg/mem.h"
 #include "target/arm/mmu.h"
 #include "target/arm/sem.h"
+#include "target/arm/el2.h"
 #include "target/arm/sem_mem.h"
 
 _Noreturn void arm_align_fault(struct arm_cpu *cpu, u64 va, bool write)
@@ -16,7 +17,8 @@ void check_ordered_align(struct arm_cpu *cpu, u64 va, unsigned size, bool write)
 
 	if (!(va & (size - 1)))
 		return;
-	if (!cpu_has(cpu, ARM_FEAT_LSE2) || (!within && !(cpu->sctlr_el[1] & SCTLR_nAA)))
+	if (!cpu_has(cpu, ARM_FEAT_LSE2) ||
+	    (!within && !(cpu->sctlr_el[arm_control_el(cpu)] & SCTLR_nAA)))
 		arm_align_fault(cpu, va, write);
 }
 

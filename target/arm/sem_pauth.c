@@ -2,12 +2,14 @@
  * target/arm/sem_pauth.c - pointer authentication (Arm DDI 0487, D8.10) with an IMPLEMENTATION
  * DEFINED algorithm (ID_AA64ISAR1_EL1.{API,GPI}).
  */
+#include "target/arm/el2.h"
 #include "target/arm/sem.h"
 
 #define SCTLR_EnIA (1ull << 31)
 #define SCTLR_EnIB (1ull << 30)
 #define SCTLR_EnDA (1ull << 27)
 #define SCTLR_EnDB (1ull << 13)
+#define TCR_TBI    (1ull << 20) /* of a single range */
 #define TCR_TBI0   (1ull << 37)
 #define TCR_TBI1   (1ull << 38)
 
@@ -24,12 +26,23 @@ static u64 compute_pac(u64 ptr, u64 modifier, const u64 key[2])
 	return mix(mix(mix(ptr ^ key[0]) + modifier) ^ key[1]);
 }
 
-static bool key_enabled(const struct arm_cpu *cpu, enum arm_pac_key key)
+/* HCR_EL2.API: what would use a key is EL2's to allow. */
+static void trap_instruction(struct arm_cpu *cpu)
+{
+	if (!cpu->has_el2 || cpu_el(cpu) > 1 || arm_hcr(cpu) & HCR_API)
+		return;
+	cpu->excp.target_el = 2;
+	arm_raise(cpu, EC_PAUTH, 0, 0);
+}
+
+static bool key_enabled(struct arm_cpu *cpu, enum arm_pac_key key)
 {
 	static const u64 enable[] = { SCTLR_EnIA, SCTLR_EnIB, SCTLR_EnDA, SCTLR_EnDB };
-	unsigned el = cpu_el(cpu) ? cpu_el(cpu) : 1;
 
-	return cpu_has(cpu, ARM_FEAT_PAUTH) && cpu->sctlr_el[el] & enable[key];
+	if (!cpu_has(cpu, ARM_FEAT_PAUTH) || !(cpu->sctlr_el[arm_control_el(cpu)] & enable[key]))
+		return false;
+	trap_instruction(cpu);
+	return true;
 }
 
 /* Bits of a pointer that hold the signature: below bit 55 from the size of the address space
@@ -37,10 +50,11 @@ static bool key_enabled(const struct arm_cpu *cpu, enum arm_pac_key key)
 static u64 pac_field(const struct arm_cpu *cpu, u64 ptr)
 {
 	bool high = ptr >> 55 & 1;
-	unsigned el = cpu_el(cpu) ? cpu_el(cpu) : 1;
+	unsigned el = arm_control_el(cpu);
+	bool two = el == 1 || (el == 2 && arm_is_host(cpu)); /* ranges of addresses */
 	u64 tcr = cpu->tcr_el[el];
-	unsigned txsz = (high ? tcr >> 16 : tcr) & 0x3f;
-	bool tbi = tcr & (high ? TCR_TBI1 : TCR_TBI0);
+	unsigned txsz = (high && two ? tcr >> 16 : tcr) & 0x3f;
+	bool tbi = tcr & (!two ? TCR_TBI : high ? TCR_TBI1 : TCR_TBI0);
 	u64 field;
 
 	if (txsz < 16)
@@ -107,8 +121,10 @@ void exec_XPAC(struct arm_cpu *cpu, const struct a64_XPAC *i)
 
 void exec_PACGA(struct arm_cpu *cpu, const struct a64_PACGA *i)
 {
-	u64 pac = compute_pac(cpu_x(cpu, i->rn), cpu_xsp(cpu, i->rm), cpu->pac_key[PAC_GA]);
+	u64 pac;
 
+	trap_instruction(cpu);
+	pac = compute_pac(cpu_x(cpu, i->rn), cpu_xsp(cpu, i->rm), cpu->pac_key[PAC_GA]);
 	cpu_set_x(cpu, i->rd, pac & 0xffffffff00000000);
 }
 

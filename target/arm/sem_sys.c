@@ -1,6 +1,7 @@
 /* target/arm/sem_sys.c - system instructions, hints and barriers (Arm DDI 0487, C5, C6.2). */
 #include "accel/tcg/mem.h"
 #include "target/arm/excp.h"
+#include "target/arm/irq.h"
 #include "target/arm/mmu.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
@@ -21,17 +22,27 @@ void exec_HINT(struct arm_cpu *cpu, const struct a64_HINT *i)
 	/* all hints without a row of their own do nothing */
 }
 
-/* WFI and WFE are traps, or end the run: the machine decides when to continue. */
-static void wait_for(struct arm_cpu *cpu, u64 sctlr_bit, u64 hcr_bit, bool event)
-{
-	u32 iss = 1u << 24 | 0xe << 20 | event;
+#define WFX_TIMEOUT 2u /* ISS.TI: the forms with a timeout */
 
-	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & sctlr_bit))
+/* What would not wait does not trap. */
+static void trap_wait(struct arm_cpu *cpu, u64 sctlr_bit, u64 hcr_bit, u32 what)
+{
+	u32 iss = 1u << 24 | 0xe << 20 | what;
+
+	if (!(what & 1) && arm_irq_wakes(cpu))
+		return;
+	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[arm_control_el(cpu)] & sctlr_bit))
 		arm_raise(cpu, EC_WFX, iss, 0);
-	if (cpu_el(cpu) < 2 && cpu->has_el2 && cpu->hcr_el2 & hcr_bit) {
+	if (cpu_el(cpu) < 2 && arm_hcr(cpu) & hcr_bit) {
 		cpu->excp.target_el = 2;
 		arm_raise(cpu, EC_WFX, iss, 0);
 	}
+}
+
+/* WFI and WFE are traps, or end the run: the machine decides when to continue. */
+static void wait_for(struct arm_cpu *cpu, u64 sctlr_bit, u64 hcr_bit, bool event)
+{
+	trap_wait(cpu, sctlr_bit, hcr_bit, event);
 	cpu->tcg.exit_request = 1;
 	cpu->waiting = event ? ARM_WAIT_EVENT : ARM_WAIT_INTERRUPT;
 }
@@ -49,6 +60,9 @@ void exec_WFE(struct arm_cpu *cpu, const struct a64_WFE *i)
 /* A timeout may always be taken as already passed. */
 void exec_WFET(struct arm_cpu *cpu, const struct a64_WFET *i)
 {
+	u32 what = (u32)i->rt << 5 | 1u << 2 | WFX_TIMEOUT | !i->i; /* RN, RV, TI */
+
+	trap_wait(cpu, i->i ? SCTLR_nTWI : SCTLR_nTWE, i->i ? HCR_TWI : HCR_TWE, what);
 	cpu->tcg.exit_request = 1;
 }
 
@@ -120,7 +134,7 @@ static u32 daif_syndrome(const struct a64_MSR_DAIFI *i)
 
 void exec_MSR_DAIFI(struct arm_cpu *cpu, const struct a64_MSR_DAIFI *i)
 {
-	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & SCTLR_UMA))
+	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[arm_control_el(cpu)] & SCTLR_UMA))
 		arm_raise(cpu, EC_SYSREG, daif_syndrome(i), 0);
 	if (i->clear) {
 		cpu->pstate &= ~((u32)i->crm << 6);
@@ -165,66 +179,6 @@ static u32 sysreg_syndrome(unsigned key, unsigned rt, bool write)
 	return op0 << 20 | (key & 7) << 17 | op1 << 14 | crn << 10 | rt << 5 | crm << 1 | !write;
 }
 
-/* An instruction that EL0 may use only where SCTLR_EL1 says so. */
-static void check_el0_enable(struct arm_cpu *cpu, const struct a64_SYSOP *i, u64 bit)
-{
-	unsigned key = SYSREG(1, i->op1, i->crn, i->crm, i->op2);
-
-	if (cpu_el(cpu) == 0 && !(cpu->sctlr_el[1] & bit))
-		arm_raise(cpu, EC_SYSREG, sysreg_syndrome(key, i->rt, true), 0);
-}
-
-void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
-{
-	unsigned key = SYSREG(1, i->op1, i->crn, i->crm, i->op2);
-	const struct arm_sysreg *op = arm_sysreg_find(cpu, key);
-
-	if (op && cpu_el(cpu) >= (i->l ? op->read_el : op->write_el)) {
-		if (i->l)
-			cpu_set_x(cpu, i->rt, op->read(cpu, op));
-		else
-			op->write(cpu, op, cpu_x(cpu, i->rt));
-		return;
-	}
-	switch (key) {
-	case SYSREG(1, 3, 7, 4, 1): /* DC ZVA */
-		check_el0_enable(cpu, i, SCTLR_DZE);
-		dc_zva(cpu, cpu_x(cpu, i->rt));
-		return;
-	case SYSREG(1, 3, 7, 5, 1): /* IC IVAU */
-		check_el0_enable(cpu, i, SCTLR_UCI);
-		ic_ivau(cpu, cpu_x(cpu, i->rt));
-		return;
-	case SYSREG(1, 3, 7, 10, 1): /* DC CVAC */
-	case SYSREG(1, 3, 7, 11, 1): /* DC CVAU */
-	case SYSREG(1, 3, 7, 14, 1): /* DC CIVAC */ check_el0_enable(cpu, i, SCTLR_UCI); return;
-	case SYSREG(1, 3, 7, 12, 1): /* DC CVAP */
-	case SYSREG(1, 3, 7, 13, 1): /* DC CVADP */
-		if (!cpu_has(cpu, i->crm == 12 ? ARM_FEAT_DPB : ARM_FEAT_DPB2))
-			break;
-		check_el0_enable(cpu, i, SCTLR_UCI);
-		return;
-	case SYSREG(1, 3, 7, 3, 4): /* CFP RCTX */
-	case SYSREG(1, 3, 7, 3, 5): /* DVP RCTX */
-	case SYSREG(1, 3, 7, 3, 7): /* CPP RCTX: nothing is predicted across contexts */
-		if (!cpu_has(cpu, ARM_FEAT_SPECRES))
-			break;
-		check_el0_enable(cpu, i, SCTLR_EnRCTX);
-		return;
-	case SYSREG(1, 0, 7, 1, 0):  /* IC IALLUIS */
-	case SYSREG(1, 0, 7, 5, 0):  /* IC IALLU */
-	case SYSREG(1, 0, 7, 6, 1):  /* DC IVAC */
-	case SYSREG(1, 0, 7, 6, 2):  /* DC ISW */
-	case SYSREG(1, 0, 7, 10, 2): /* DC CSW */
-	case SYSREG(1, 0, 7, 14, 2): /* DC CISW */
-		if (cpu_el(cpu) == 0)
-			break;
-		return;
-	default: break;
-	}
-	arm_undefined(cpu);
-}
-
 static _Noreturn void sysreg_trap(struct arm_cpu *cpu, unsigned el, u32 iss)
 {
 	if (el == SYSREG_UNDEF)
@@ -239,26 +193,100 @@ static bool is_id_register(unsigned key)
 	return key >> 14 == 3 && (key >> 7 & 15) == 0 && (key >> 11 & 7) < 2;
 }
 
+/* Cache maintenance that is not a register of the table. Return: false if there is no such thing
+ * at this exception level; a trap of EL0's own is raised. */
+static bool is_cache_op(struct arm_cpu *cpu, unsigned key, u32 iss)
+{
+	u64 bit = SCTLR_UCI;
+	bool known = true;
+
+	switch (key) {
+	case SYSREG(1, 3, 7, 4, 1): /* DC ZVA */ bit = SCTLR_DZE; break;
+	case SYSREG(1, 3, 7, 5, 1):  /* IC IVAU */
+	case SYSREG(1, 3, 7, 10, 1): /* DC CVAC */
+	case SYSREG(1, 3, 7, 11, 1): /* DC CVAU */
+	case SYSREG(1, 3, 7, 14, 1): /* DC CIVAC */ break;
+	case SYSREG(1, 3, 7, 12, 1): /* DC CVAP */ known = cpu_has(cpu, ARM_FEAT_DPB); break;
+	case SYSREG(1, 3, 7, 13, 1): /* DC CVADP */ known = cpu_has(cpu, ARM_FEAT_DPB2); break;
+	case SYSREG(1, 3, 7, 3, 4): /* CFP RCTX */
+	case SYSREG(1, 3, 7, 3, 5): /* DVP RCTX */
+	case SYSREG(1, 3, 7, 3, 7): /* CPP RCTX: nothing is predicted across contexts */
+		bit = SCTLR_EnRCTX;
+		known = cpu_has(cpu, ARM_FEAT_SPECRES);
+		break;
+	case SYSREG(1, 0, 7, 1, 0):  /* IC IALLUIS */
+	case SYSREG(1, 0, 7, 5, 0):  /* IC IALLU */
+	case SYSREG(1, 0, 7, 6, 1):  /* DC IVAC */
+	case SYSREG(1, 0, 7, 6, 2):  /* DC ISW */
+	case SYSREG(1, 0, 7, 10, 2): /* DC CSW */
+	case SYSREG(1, 0, 7, 14, 2): /* DC CISW */ return cpu_el(cpu) > 0;
+	default: return false;
+	}
+	if (known && cpu_el(cpu) == 0 && !(cpu->sctlr_el[arm_control_el(cpu)] & bit))
+		arm_raise(cpu, EC_SYSREG, iss, 0);
+	return known;
+}
+
+void exec_SYSOP(struct arm_cpu *cpu, const struct a64_SYSOP *i)
+{
+	unsigned key = SYSREG(1, i->op1, i->crn, i->crm, i->op2);
+	const struct arm_sysreg *op = arm_sysreg_find(cpu, key);
+	u32 iss = sysreg_syndrome(key, i->rt, !i->l);
+
+	if (op ? cpu_el(cpu) < (i->l ? op->read_el : op->write_el) : !is_cache_op(cpu, key, iss))
+		arm_undefined(cpu);
+	if (arm_el2_trap(cpu, key, !i->l))
+		sysreg_trap(cpu, 2, iss);
+	if (op && i->l)
+		cpu_set_x(cpu, i->rt, op->read(cpu, op));
+	else if (op)
+		op->write(cpu, op, cpu_x(cpu, i->rt));
+	else if (key == SYSREG(1, 3, 7, 4, 1))
+		dc_zva(cpu, cpu_x(cpu, i->rt));
+	else if (key == SYSREG(1, 3, 7, 5, 1))
+		ic_ivau(cpu, cpu_x(cpu, i->rt));
+}
+
+/* EL2 may own encodings that nothing is behind, and those that are the implementation's (CRn 11 and
+ * 15): the trap comes before they are UNDEFINED. */
+static void trap_unknown(struct arm_cpu *cpu, unsigned key, u32 iss, bool write)
+{
+	unsigned crn = key >> 7 & 15;
+
+	if (cpu_el(cpu) > 1 || !cpu->has_el2)
+		return;
+	if ((crn == 11 || crn == 15) && key >> 14 == 3 && arm_hcr(cpu) & HCR_TIDCP)
+		sysreg_trap(cpu, 2, iss);
+	if (cpu_el(cpu) == 1 && key >> 14 == 3 && (key >> 11 & 7) == 0 &&
+	    arm_el2_trap(cpu, key, write) && (crn == 0 || crn == 5 || crn == 10))
+		sysreg_trap(cpu, 2, iss);
+}
+
 static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, unsigned rt,
 					    bool write)
 {
-	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
+	const struct arm_sysreg *reg = arm_sysreg_find(cpu, arm_vhe_key(cpu, key));
+	u32 iss = sysreg_syndrome(key, rt, write);
 	unsigned el;
 
-	if (!reg)
+	if (!reg) {
+		trap_unknown(cpu, key, iss, write);
 		log_unimp("%s of system register S%u_%u_C%u_C%u_%u at 0x%" PRIx64 "\n",
 			  write ? "write" : "read", key >> 14, key >> 11 & 7, key >> 7 & 15,
 			  key >> 3 & 15, key & 7, cpu_pc(cpu));
+	}
 	if (!reg || cpu_el(cpu) < (write ? reg->write_el : reg->read_el)) {
 		/* FEAT_IDST: EL1 is told which ID register EL0 wanted. */
 		if (cpu_el(cpu) == 0 && !write && is_id_register(key) &&
 		    cpu_has(cpu, ARM_FEAT_IDST))
-			arm_raise(cpu, EC_SYSREG, sysreg_syndrome(key, rt, write), 0);
+			arm_raise(cpu, EC_SYSREG, iss, 0);
 		arm_undefined(cpu);
 	}
 	el = reg->trap ? reg->trap(cpu, reg, write) : 0;
+	if (!el)
+		el = arm_el2_trap(cpu, key, write);
 	if (el)
-		sysreg_trap(cpu, el, sysreg_syndrome(key, rt, write));
+		sysreg_trap(cpu, el, iss);
 	return reg;
 }
 

@@ -8,6 +8,7 @@
 #include "target/arm/sem.h"
 
 #define SCTLR_UMA   (1ull << 9)
+#define SCTLR_DZE   (1ull << 14)
 #define SCTLR_UCT   (1ull << 15)
 #define SCTLR_TSCXT (1ull << 20)
 #define SCTLR_E0E   (1ull << 24)
@@ -186,22 +187,27 @@ static void write_nothing(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64
 {
 }
 
-/* 64-byte lines, no IDC, no DIC. */
+/* 64-byte lines. Data caches need no cleaning for instructions (IDC), but instruction caches are to
+ * be told of them (no DIC). */
+#define CTR_IDC (1u << 28)
+
 static u64 read_ctr(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
-	return 0x80038003 | 4 << 16 | 4 << 24 | 4 << 20;
+	return 0x80038003u | 4 << 16 | 4 << 24 | 4 << 20 | CTR_IDC;
 }
 
 static u64 read_dczid(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
-	return 4; /* DC ZVA clears 64 bytes */
+	bool refused = (cpu_el(cpu) == 0 && !(cpu->sctlr_el[arm_control_el(cpu)] & SCTLR_DZE)) ||
+		       (cpu_el(cpu) < 2 && arm_hcr(cpu) & HCR_TDZ);
+
+	return 4 | refused << 4; /* DC ZVA clears 64 bytes */
 }
 
 /* EL0 may read or write what SCTLR_EL1.@bit says, or (@inverse) what it does not say. */
 static unsigned el0_trap(const struct arm_cpu *cpu, u64 bit, bool inverse)
 {
-	bool host = cpu->has_el2 && (cpu->hcr_el2 & (HCR_E2H | HCR_TGE)) == (HCR_E2H | HCR_TGE);
-	bool set = cpu->sctlr_el[host ? 2 : 1] & bit;
+	bool set = cpu->sctlr_el[arm_control_el(cpu)] & bit;
 
 	if (cpu_el(cpu) || set != inverse)
 		return 0;
@@ -302,7 +308,6 @@ static const struct arm_sysreg builtin[] = {
 	HOOK(3, 4, 1, 0, 0, 2, "SCTLR_EL2", sctlr_el[2], write_sctlr),
 	HOOK(3, 6, 1, 0, 0, 3, "SCTLR_EL3", sctlr_el[3], write_sctlr),
 	HOOK(3, 0, 1, 0, 2, 1, "CPACR_EL1", cpacr_el1, write_table),
-	HOOK(3, 4, 1, 1, 0, 2, "HCR_EL2", hcr_el2, write_translation),
 	HOOK(3, 4, 1, 1, 2, 2, "CPTR_EL2", cptr_el2, write_table),
 	HOOK(3, 6, 1, 1, 0, 3, "SCR_EL3", scr_el3, write_translation),
 	HOOK(3, 4, 1, 1, 1, 2, "MDCR_EL2", mdcr_el2, write_table),

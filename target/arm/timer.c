@@ -41,22 +41,23 @@ u64 arm_timers_virtual_counter(const struct arm_cpu *cpu)
 	return count - cpu->cntvoff_el2;
 }
 
-u64 timer_physical_offset(const struct arm_cpu *cpu)
+static bool physical_offset_enabled(const struct arm_cpu *cpu)
 {
-	u64 host = HCR_E2H | HCR_TGE;
-	bool applies = cpu->has_el2 && cpu->cnthctl_el2 & CNTHCTL_ECV &&
-		       (cpu->hcr_el2 & host) != host && cpu->id[7][0] >> ECV_SHIFT >= 2;
-
-	return applies ? cpu->cntpoff_el2 : 0;
+	return cpu->has_el2 && cpu->cnthctl_el2 & CNTHCTL_ECV && cpu->id[7][0] >> ECV_SHIFT >= 2;
 }
 
-/* EL2's host mode would make the virtual timer's offset zero. It is not looked at: the host uses
- * CNTHV then, and world switches would have to arm the guest's timer twice. */
+u64 timer_physical_offset(const struct arm_cpu *cpu)
+{
+	return physical_offset_enabled(cpu) && !arm_el0_in_host(cpu) ? cpu->cntpoff_el2 : 0;
+}
+
+/* EL2's host mode would make the offsets of EL1's timers zero. It is not looked at: the host uses
+ * CNTHV and CNTHP then, and world switches would have to arm the guest's timers twice. */
 static u64 offset_of(const struct arm_cpu *cpu, enum arm_timer n)
 {
 	switch (n) {
 	case ARM_TIMER_VIRT: return cpu->has_el2 ? cpu->cntvoff_el2 : 0;
-	case ARM_TIMER_PHYS: return timer_physical_offset(cpu);
+	case ARM_TIMER_PHYS: return physical_offset_enabled(cpu) ? cpu->cntpoff_el2 : 0;
 	default: return 0;
 	}
 }

@@ -33,7 +33,7 @@ static void invalidate(struct arm_cpu *cpu, bool broadcast, const struct request
 	u64 packed = (u64)q->el << 40 | (u64)(q->vmid & 0x1ffff) << 20 | (q->asid & 0x1ffff);
 
 	apply(&cpu->tcg, packed, q->va);
-	if (broadcast || (cpu_el(cpu) == 1 && cpu->has_el2 && cpu->hcr_el2 & HCR_FB))
+	if (broadcast || (cpu_el(cpu) == 1 && arm_hcr(cpu) & HCR_FB))
 		tcg_run_on_others(&cpu->tcg, apply, packed, q->va);
 }
 
@@ -45,8 +45,7 @@ static u64 operand_va(u64 val)
 /* TLBI *E1*: op2 0 all, 2 by ASID, others by address; CRm 3 and 1 are broadcast. */
 static void tlbi_el1(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
 {
-	u64 host = HCR_E2H | HCR_TGE;
-	bool el2 = cpu->has_el2 && cpu_el(cpu) == 2 && (cpu->hcr_el2 & host) == host;
+	bool el2 = cpu_el(cpu) == 2 && arm_el0_in_host(cpu);
 	unsigned crm = op->key >> 3 & 15, op2 = op->key & 7;
 	struct request q = { .el = el2 ? 2 : 1, .asid = -1, .va = ~(u64)0 };
 
@@ -71,6 +70,14 @@ static void tlbi_el2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
 	invalidate(cpu, crm != 7 && crm != 6, &q);
 }
 
+/* CRm 4 of stage 2 has the local and the outer shareable forms. */
+static bool is_local_stage2(unsigned crm, unsigned op2)
+{
+	static const u8 outer = 1 << 0 | 1 << 3 | 1 << 4 | 1 << 7;
+
+	return crm == 7 || (crm == 4 && !(outer >> op2 & 1));
+}
+
 /* TLBI ALLE1, VMALLS12E1 and by intermediate address: combined entries know no such address, so
  * everything of the guest goes (ALLE1: of all guests). */
 static void tlbi_stage2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
@@ -80,7 +87,17 @@ static void tlbi_stage2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 va
 	struct request q = { .el = 1, .asid = -1, .va = ~(u64)0 };
 
 	q.vmid = all_guests ? -1 : (int)arm_vmid(cpu);
-	invalidate(cpu, crm != 7 && crm != 4, &q);
+	invalidate(cpu, !is_local_stage2(crm, op2), &q);
+}
+
+/* A fault of stage 2 on stage 1's tables is EL2's, not EL1's to see. */
+static void raise_for_el2(struct arm_cpu *cpu, u64 va, const struct arm_translation *t)
+{
+	u32 iss = t->fsc | 1u << 6 | 1u << 7 | 1u << 8; /* WnR, S1PTW, CM */
+
+	cpu->hpfar_el2 = (t->ipa & 0x0000fffffffff000) >> 8;
+	cpu->excp.target_el = 2;
+	arm_raise(cpu, EC_DABORT, iss, va);
 }
 
 /* PAR_EL1 of AT: address and attributes, or the fault. */
@@ -88,37 +105,34 @@ static void translate_to_par(struct arm_cpu *cpu, const struct arm_regime *r, u6
 {
 	struct arm_translation t = { 0 };
 
-	if (arm_translate_address(cpu, r, va, write ? TCG_WRITE : TCG_READ, &t))
-		cpu->par_el1 = (t.phys & 0x0000fffffffff000) | 1u << 11 | 2u << 7 |
-			       (t.device ? 0 : 0xffull << 56);
-	else
-		cpu->par_el1 =
-			1 | (u64)t.fsc << 1 | (u64)t.s1ptw << 8 | (u64)t.stage2 << 9 | 1u << 11;
+	if (arm_translate_address(cpu, r, va, write ? TCG_WRITE : TCG_READ, &t)) {
+		cpu->par_el1 = (t.phys & 0x0000fffffffff000) | 1u << 11 |
+			       (t.device ? 2u << 7 : 3u << 7 | 0xffull << 56); /* SH, ATTR */
+		return;
+	}
+	if (t.stage2 && cpu_el(cpu) == 1)
+		raise_for_el2(cpu, va, &t);
+	cpu->par_el1 = 1 | (u64)t.fsc << 1 | (u64)t.s1ptw << 8 | (u64)t.stage2 << 9 | 1u << 11;
 }
 
-/* AT: op1 4 with op2 4 to 7 is S12E*, op2 0 and 1 is S1E2; op1 0 is S1E1 and S1E0. */
+/* AT: op1 4 with op2 4 to 7 is S12E*, op2 0 and 1 is S1E2; op1 0 is S1E1 and S1E0, and with CRm 9
+ * S1E1 under PSTATE.PAN. */
 static void address_translate(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
 {
-	unsigned op1 = op->key >> 11 & 7, op2 = op->key & 7;
-	bool user = op1 == 4 ? op2 >= 6 : op2 >= 2 && (op->key >> 3 & 15) == 8;
-	struct arm_regime r = arm_regime_current(cpu, user);
+	unsigned op1 = op->key >> 11 & 7, op2 = op->key & 7, crm = op->key >> 3 & 15;
+	struct arm_regime r = { .el = arm_el0_in_host(cpu) && cpu_el(cpu) == 2 ? 2 : 1 };
 
-	if (op1 == 4 && op2 < 2) {
+	if (op1 == 4 && op2 < 2)
 		r.el = 2;
-	} else if (cpu_el(cpu) == 2) {
-		bool host = (cpu->hcr_el2 & (HCR_E2H | HCR_TGE)) == (HCR_E2H | HCR_TGE);
-
-		r.el = host ? 2 : 1;
-		r.stage2 = !host && cpu->hcr_el2 & HCR_VM;
-	}
-	r.user = user;
-	r.pan = (op->key >> 3 & 15) == 9 && cpu->pstate & PSTATE_PAN;
+	r.user = op1 == 4 ? op2 >= 6 : crm == 8 && op2 >= 2;
+	r.pan = crm == 9 && cpu->pstate & PSTATE_PAN;
+	r.stage2 = r.el == 1 && arm_hcr(cpu) & HCR_VM;
 	r.only_stage1 = op1 == 0;
 	r.purpose = ARM_FOR_AT;
 	translate_to_par(cpu, &r, val, op2 & 1);
 }
 
-static struct arm_sysreg maintenance[160];
+static struct arm_sysreg maintenance[192];
 static unsigned nmaintenance;
 
 static void add(unsigned op1, unsigned crn, unsigned crm, unsigned op2, unsigned el,
@@ -151,6 +165,8 @@ static void build_table(void)
 			add(4, crn, plain[k], 5, 2, tlbi_el2);
 			add(4, crn, plain[k], 4, 2, tlbi_stage2);
 			add(4, crn, plain[k], 6, 2, tlbi_stage2);
+			add(4, crn, range[k], 1, 2, tlbi_el2);
+			add(4, crn, range[k], 5, 2, tlbi_el2);
 		}
 		for (unsigned op2 = 0; op2 < 8; op2++) {
 			add(4, crn, 0, op2, 2, tlbi_stage2);

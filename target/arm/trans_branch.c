@@ -117,21 +117,24 @@ static bool load_special(struct trans *t, struct arm_cpu *cpu, unsigned key, uns
 	}
 }
 
-/* Whether an access has to be looked at each time. */
-static bool may_trap(const struct arm_cpu *cpu, const struct arm_sysreg *reg)
+/* Traps that the state key does not tell: looked at each time. DAIF is EL0's alone. */
+static bool may_trap(const struct arm_cpu *cpu, const struct arm_sysreg *reg, unsigned key,
+		     bool write)
 {
-	if (reg->key == KEY_DAIF && cpu->mdscr_el1 & MDSCR_SS)
+	if (reg->key == KEY_DAIF)
+		return cpu_el(cpu) == 0 || cpu->mdscr_el1 & MDSCR_SS;
+	if (reg->trap)
 		return true;
-	return reg->trap && !(reg->key == KEY_DAIF && cpu_el(cpu));
+	return cpu->has_el2 && cpu_el(cpu) < 2 && arm_el2_may_trap(key, write);
 }
 
 bool trans_MRS(struct trans *t, const struct a64_MRS *i)
 {
 	struct arm_cpu *cpu = region_of(t)->cpu;
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
-	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
+	const struct arm_sysreg *reg = arm_sysreg_find(cpu, arm_vhe_key(cpu, key));
 
-	if (!reg || cpu_el(cpu) < reg->read_el || may_trap(cpu, reg))
+	if (!reg || cpu_el(cpu) < reg->read_el || may_trap(cpu, reg, key, false))
 		return false;
 	if (reg->read)
 		return load_special(t, cpu, key, gx(i->rt));
@@ -154,13 +157,13 @@ static void unmasked(struct trans *t, void (*exec)(void), const void *args, unsi
 bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i)
 {
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
-	const struct arm_sysreg *reg = arm_sysreg_find(cpu, key);
+	const struct arm_sysreg *reg = arm_sysreg_find(cpu, arm_vhe_key(cpu, key));
 
-	if (!reg || cpu_el(cpu) < reg->write_el || may_trap(cpu, reg))
+	if (!reg || cpu_el(cpu) < reg->write_el || may_trap(cpu, reg, key, true))
 		return false;
 	if (key == KEY_SP_EL0)
 		return cpu->pstate & PSTATE_SPSEL;
-	return !reg->write || (key == KEY_DAIF && cpu_el(cpu) > 0);
+	return !reg->write || key == KEY_DAIF;
 }
 
 bool trans_MSR(struct trans *t, const struct a64_MSR *i)
@@ -180,7 +183,7 @@ bool trans_MSR(struct trans *t, const struct a64_MSR *i)
 		e_st_field(t, 0, offsetof(struct arm_cpu, pstate), E_T2);
 		unmasked(t, (void (*)(void))exec_MSR, i, sizeof(*i));
 	} else {
-		e_st_field(t, 1, arm_sysreg_find(cpu, key)->offset, gx(i->rt));
+		e_st_field(t, 1, arm_sysreg_find(cpu, arm_vhe_key(cpu, key))->offset, gx(i->rt));
 	}
 	return true;
 }

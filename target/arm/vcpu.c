@@ -232,6 +232,7 @@ struct vcpu *arm_cpu_create(struct vm *vm, const struct arm_cpu_model *model,
 	v->starts_off = config->starts_off;
 	arm_bus_init(v);
 	tcg_cpu_register(&cpu->tcg, tcg_accel_jit(vm->accel));
+	arm_el2_registers_add(cpu);
 	arm_mmu_create(cpu, &v->bus);
 	arm_self_debug_init(cpu);
 	arm_engines_create(cpu, arm_cpu_model_engines(model));

@@ -27,6 +27,7 @@ enum arm_ec {
 	EC_DABORT = 0x25,
 	EC_SP_ALIGN = 0x26,
 	EC_MOPS = 0x27,
+	EC_SERROR = 0x2f,
 	EC_BREAKPOINT_LOWER = 0x30,
 	EC_BREAKPOINT = 0x31,
 	EC_STEP_LOWER = 0x32,
@@ -106,7 +107,8 @@ struct arm_cpu {
 	u64 elr_el[4], spsr_el[4], esr_el[4], far_el[4], vbar_el[4];
 	u64 sctlr_el[4], tcr_el[4], ttbr0_el[4], ttbr1_el[4], mair_el[4];
 	u64 tpidr_el[4], tpidrro_el0;
-	u64 hcr_el2, scr_el3, cpacr_el1, cptr_el2, mdcr_el2, vttbr_el2, vtcr_el2;
+	u64 hcr_el2, hcrx_el2, hstr_el2, scr_el3, cpacr_el1, cptr_el2, mdcr_el2;
+	u64 vttbr_el2, vtcr_el2;
 	u64 scxtnum_el[4]; /* for software; no prediction depends on it */
 	u64 contextidr_el[4], par_el1, cntkctl_el1, mdscr_el1, hpfar_el2;
 	u64 vmpidr_el2, vpidr_el2, tcr2_el[4];

@@ -24,6 +24,9 @@ void arm_irq_set(struct arm_cpu *cpu, enum arm_irq_line line, bool level);
  */
 bool arm_irq_take(struct arm_cpu *cpu);
 
+/* ISR_EL1: which interrupts are pending for the current level, virtual ones if it takes those. */
+u64 arm_irq_pending(const struct arm_cpu *cpu);
+
 /* True if WFI ends: an interrupt is there, masked or not. */
 bool arm_irq_wakes(const struct arm_cpu *cpu);
 
