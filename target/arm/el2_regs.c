@@ -2,6 +2,7 @@
  * target/arm/el2_regs.c - registers of EL2 that are more than a value (Arm DDI 0487, D24.2).
  */
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/mmu.h"
@@ -38,6 +39,7 @@ static void write_hcr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val
 	cpu->hcr_el2 = (val & hcr_bits(cpu)) | HCR_RW; /* there is no AArch32 */
 	if ((old ^ cpu->hcr_el2) & HCR_REGIME)
 		arm_mmu_controls_changed(cpu);
+	engines_controls_changed(cpu);
 	arm_state_changed(cpu);
 	arm_unmasked(cpu);
 }

@@ -49,7 +49,7 @@ secondary_entry:
 	adrp x0, table			/* 1 GiB blocks: the first is devices, the rest memory */
 	ldr x1, =BLOCK_DEVICE
 	str x1, [x0]
-	ldr x1, =BLOCK_NORMAL		/* AP[1] clear: good with E2H set as well */
+	ldr x1, =(BLOCK_NORMAL & ~(1 << 54)) /* UXN is XN at EL2; AP[1] clear: good with E2H set as well */
 	mov x2, #1
 2:	lsl x3, x2, #30
 	orr x3, x3, x1
