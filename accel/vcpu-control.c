@@ -23,6 +23,14 @@
 
 static __thread struct vcpu *this_vcpu;
 
+/* Parked vCPUs are to look again. A thread that runs several does not wait on cpu_cond. */
+static void wake_locked(struct vm *vm)
+{
+	g_cond_broadcast(&vm->cpu_cond);
+	for (int i = 0; vm->accel && vm->accel->ops->vcpu_join && i < vm->ncpus; i++)
+		vm->accel->ops->vcpu_kick(vm->accel, vm->cpus[i]);
+}
+
 /* Ends the thread and frees the vCPU, which is not in vm->cpus. */
 static void end_vcpu(struct vcpu *cpu)
 {
@@ -36,7 +44,10 @@ static void end_vcpu(struct vcpu *cpu)
 	if (cpu->thread) {
 		vm->accel->ops->vcpu_kick(vm->accel, cpu);
 		machine_unlock();
-		g_thread_join(cpu->thread);
+		if (vm->accel->ops->vcpu_join)
+			vm->accel->ops->vcpu_join(vm->accel, cpu);
+		else
+			g_thread_join(cpu->thread);
 		machine_lock();
 	}
 	vm->accel->ops->vcpu_destroy(vm->accel, cpu);
@@ -67,7 +78,7 @@ struct vcpu *vcpu_create(struct vm *vm, const struct cpu_ops *ops, void *arch, G
 	vm->cpus = g_renew(struct vcpu *, vm->cpus, vm->ncpus + 1);
 	vm->cpus[vm->ncpus++] = cpu;
 	__atomic_store_n(&cpu->stop_requested, !vm_running(vm), __ATOMIC_SEQ_CST);
-	g_cond_broadcast(&vm->cpu_cond);
+	wake_locked(vm);
 	g_mutex_unlock(&vm->cpu_lock);
 	return cpu;
 }
@@ -132,6 +143,11 @@ struct vcpu *vcpu_self(void)
 	return this_vcpu;
 }
 
+void vcpu_thread_is(struct vcpu *cpu)
+{
+	this_vcpu = cpu;
+}
+
 void vcpu_park_self(void)
 {
 	struct vcpu *cpu = this_vcpu;
@@ -181,8 +197,23 @@ void vcpu_resume_all(struct vm *vm)
 	g_mutex_lock(&vm->cpu_lock);
 	for (int i = 0; i < vm->ncpus; i++)
 		__atomic_store_n(&vm->cpus[i]->stop_requested, false, __ATOMIC_SEQ_CST);
-	g_cond_broadcast(&vm->cpu_cond);
+	wake_locked(vm);
 	g_mutex_unlock(&vm->cpu_lock);
+}
+
+/* Whether a vCPU that is neither stopped nor unplugged sleeps, and then until when. */
+static bool is_throttled_locked(struct vcpu *cpu, s64 *until_us)
+{
+	s64 until = cpu->throttle_until_us;
+
+	if (!until)
+		return false;
+	if (until <= g_get_monotonic_time()) {
+		__atomic_store_n(&cpu->throttle_until_us, 0, __ATOMIC_RELAXED);
+		return false;
+	}
+	*until_us = *until_us ? MIN(*until_us, until) : until;
+	return true;
 }
 
 bool vcpu_wait_runnable(struct vcpu *cpu)
@@ -193,7 +224,7 @@ bool vcpu_wait_runnable(struct vcpu *cpu)
 		return true;
 	g_mutex_lock(&vm->cpu_lock);
 	while (!cpu->unplugged) {
-		s64 until = cpu->throttle_until_us;
+		s64 until = 0;
 
 		if (cpu->stop_requested) {
 			if (!cpu->stopped)
@@ -203,12 +234,9 @@ bool vcpu_wait_runnable(struct vcpu *cpu)
 			continue;
 		}
 		cpu->stopped = false;
-		if (!until)
+		if (!is_throttled_locked(cpu, &until))
 			break;
-		if (until <= g_get_monotonic_time())
-			__atomic_store_n(&cpu->throttle_until_us, 0, __ATOMIC_RELAXED);
-		else
-			g_cond_wait_until(&vm->cpu_cond, &vm->cpu_lock, until);
+		g_cond_wait_until(&vm->cpu_cond, &vm->cpu_lock, until);
 	}
 	if (cpu->unplugged) {
 		cpu->stopped = true;
@@ -216,6 +244,26 @@ bool vcpu_wait_runnable(struct vcpu *cpu)
 	}
 	g_mutex_unlock(&vm->cpu_lock);
 	return !cpu->unplugged;
+}
+
+enum vcpu_state vcpu_poll(struct vcpu *cpu, s64 *until_us)
+{
+	enum vcpu_state state;
+	bool stopped;
+
+	if (likely(!vcpu_must_park(cpu) && !cpu->stopped))
+		return VCPU_RUNS;
+	g_mutex_lock(&cpu->vm->cpu_lock);
+	stopped = cpu->unplugged || cpu->stop_requested;
+	if (stopped && !cpu->stopped)
+		g_cond_broadcast(&cpu->vm->cpu_cond);
+	cpu->stopped = stopped;
+	if (cpu->unplugged)
+		state = VCPU_ENDED;
+	else
+		state = stopped || is_throttled_locked(cpu, until_us) ? VCPU_PARKED : VCPU_RUNS;
+	g_mutex_unlock(&cpu->vm->cpu_lock);
+	return state;
 }
 
 /* Sends every throttled vCPU that is due to sleep; returns when the next one is due, 0: never. */
@@ -268,7 +316,7 @@ static void throttle_set_locked(struct vcpu *cpu, unsigned pct)
 		__atomic_store_n(&cpu->throttle_until_us, 0, __ATOMIC_RELAXED);
 	if (pct && !cpu->vm->throttle_thread)
 		cpu->vm->throttle_thread = g_thread_new("throttle", throttle_thread, cpu->vm);
-	g_cond_broadcast(&cpu->vm->cpu_cond);
+	wake_locked(cpu->vm);
 }
 
 void vcpu_throttle_set_one(struct vcpu *cpu, unsigned pct)

@@ -27,6 +27,7 @@ struct config {
 	JsonObject *action;
 	JsonObject *run_with;
 	JsonObject *overcommit;
+	JsonObject *icount;
 	GPtrArray *accels; /* of config_item */
 	GPtrArray *objects, *devices, *chardevs, *mons, *drives, *blockdevs, *nets, *globals;
 	GPtrArray *fw_cfg, *add_fds, *numa;

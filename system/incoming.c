@@ -3,10 +3,12 @@
 
 #include <stdio.h>
 
+#include "accel/tcg/icount.h"
 #include "block/block.h"
 #include "migration/migration.h"
 #include "net/net.h"
 #include "qapi/gen/migration.h"
+#include "util/error.h"
 #include "util/keyval.h"
 #include "util/main-loop.h"
 #include "util/timer.h"
@@ -86,6 +88,9 @@ static int acquire_disks(void *opaque, GError **err)
 	return emulator_activate(opaque, err);
 }
 
+static const char no_icount[] =
+	"-icount: where the count of instructions is does not travel; migrate without it";
+
 int setup_migration(struct emulator *e, GError **err)
 {
 	struct migration_machine mm = {
@@ -104,6 +109,8 @@ int setup_migration(struct emulator *e, GError **err)
 	GPtrArray *globals = e->cfg->globals;
 
 	e->migration = migration_create(e->vm, e->registry, &mm, &cb);
+	if (tcg_icount_enabled() && migration_add_blocker(e->migration, no_icount, err))
+		return -EINVAL;
 	for (guint i = 0; i < globals->len; i++) {
 		struct config_item *item = g_ptr_array_index(globals, i);
 
@@ -126,5 +133,9 @@ void teardown_migration(struct emulator *e)
 
 int start_incoming(struct emulator *e, GError **err)
 {
+	if (tcg_icount_enabled()) {
+		error_set(err, "%s", no_icount);
+		return -EINVAL;
+	}
 	return migration_incoming_prepare(e->migration, e->cfg->incoming, e->autostart, err);
 }

@@ -103,6 +103,9 @@ const struct option_desc options_machine[] = {
 	  option_set_text, TO(cpu) },
 	{ "accel", "[accel=]NAME[,prop=value...]",
 	  "accelerator; repeated: the first that works is used", option_append, TO(accels) },
+	{ "icount", "[shift=]N|auto[,sleep=on|off][,align=on|off]",
+	  "with TCG: guest time is the number of instructions, times 2^N ns", option_merge,
+	  TO(icount) },
 	{ "enable-kvm", NULL, "as -accel kvm", parse_accel_flag },
 	{ "smp", "[cpus=]N[,maxcpus=N,sockets=N,dies=N,cores=N,threads=N]", "number of vCPUs",
 	  option_merge, TO(smp) },
@@ -156,7 +159,6 @@ const struct option_desc options_machine[] = {
 	{ "audiodev", "none,id=ID", "no sound exists; use -audiodev none,id=ID", parse_none_only },
 	{ "parallel", "none", "no parallel port exists; use -parallel none", parse_none_only },
 
-	{ "icount", "shift=N", "it belongs to TCG; use -accel kvm without it", NULL },
 	{ "smbios", "...", "machines of this version have no SMBIOS tables; leave it out", NULL },
 	{ "acpitable", "...", "leave it out; tables come from the machine", NULL },
 	{ "option-rom", "FILE", "no machine here runs option ROMs; leave it out", NULL },

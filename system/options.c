@@ -16,7 +16,7 @@ static const struct {
 	{ "device", "driver" }, { "chardev", "backend" }, { "mon", "chardev" },
 	{ "netdev", "type" },   { "nic", "type" },        { "net", "type" },
 	{ "boot", "order" },    { "name", "guest" },      { "numa", "type" },
-	{ "fw_cfg", "name" },   { "sandbox", "enable" },
+	{ "fw_cfg", "name" },   { "sandbox", "enable" },  { "icount", "shift" },
 };
 
 const char *options_implied_key(const char *option)
@@ -60,8 +60,8 @@ void config_free(struct config *c)
 	GPtrArray *lists[] = { c->accels,  c->objects,   c->devices, c->chardevs, c->mons,
 			       c->drives,  c->blockdevs, c->nets,    c->globals,  c->fw_cfg,
 			       c->add_fds, c->numa,      c->serials, c->monitors };
-	JsonObject *objects[] = { c->machine, c->smp,    c->memory,   c->boot,      c->rtc,
-				  c->name,    c->action, c->run_with, c->overcommit };
+	JsonObject *objects[] = { c->machine, c->smp,    c->memory,   c->boot,       c->rtc,
+				  c->name,    c->action, c->run_with, c->overcommit, c->icount };
 	char *texts[] = { c->cpu,      c->kernel,   c->initrd,   c->append,    c->dtb,
 			  c->bios,     c->uuid,     c->incoming, c->pidfile,   c->log_mask,
 			  c->log_file, c->mem_path, c->qtest,    c->qtest_log, c->gdb,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "accel/tcg/icount.h"
 #include "accel/vcpu.h"
 #include "block/block.h"
 #include "chardev/char.h"
@@ -280,6 +281,11 @@ static int accel_try(struct emulator *e, JsonObject *opts, JsonObject *machine, 
 			  target_desc.hw->name, known->str);
 		return -ENODEV;
 	}
+	if (e->cfg->icount && ops != &tcg_accel_ops) {
+		error_set(err,
+			  "-icount counts the instructions of translated code; use -accel tcg");
+		return -ENODEV;
+	}
 	props = json_object_new();
 	keyval_merge(props, opts);
 	json_object_remove_member(props, "accel");
@@ -302,6 +308,11 @@ static int setup_accel(struct emulator *e, JsonObject *machine, GError **err)
 {
 	g_autoptr(GPtrArray) list = accel_candidates(e, machine);
 
+	if (e->cfg->icount && (tcg_icount_configure(e->cfg->icount, err) ||
+			       keyval_reject_rest(e->cfg->icount, "-icount", err))) {
+		g_prefix_error(err, "-icount ");
+		return -EINVAL;
+	}
 	for (guint i = 0; i < list->len; i++) {
 		JsonObject *opts = g_ptr_array_index(list, i);
 		const char *name = keyval_str(opts, "accel");

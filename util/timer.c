@@ -25,6 +25,7 @@ static s64 virtual_stopped_at; /* virtual time while stopped */
 static s64 virtual_offset;     /* virtual = realtime + offset while running */
 static s64 (*virtual_source)(void);
 static void (*virtual_source_set)(s64 ns);
+static void (*virtual_first_changed)(void);
 
 static s64 host_clock_ns(clockid_t id)
 {
@@ -183,6 +184,7 @@ static void unlink_locked(struct timer *t)
 
 void timer_mod(struct timer *t, s64 expiry_ns)
 {
+	void (*changed)(void) = NULL;
 	GList *at;
 
 	g_mutex_lock(&lock);
@@ -197,9 +199,13 @@ void timer_mod(struct timer *t, s64 expiry_ns)
 		g_queue_insert_before_link(&armed[t->type], at, &t->link);
 	else
 		g_queue_push_tail_link(&armed[t->type], &t->link);
-	if (armed[t->type].head == &t->link)
+	if (armed[t->type].head == &t->link) {
 		rearm_locked();
+		changed = t->type == CLOCK_TYPE_VIRTUAL ? virtual_first_changed : NULL;
+	}
 	g_mutex_unlock(&lock);
+	if (changed)
+		changed();
 }
 
 void timer_del(struct timer *t)
@@ -256,12 +262,24 @@ void clock_virtual_set_source(s64 (*now)(void), void (*set)(s64 ns))
 	g_mutex_unlock(&lock);
 }
 
+void clock_virtual_on_first_timer(void (*fn)(void))
+{
+	g_mutex_lock(&lock);
+	virtual_first_changed = fn;
+	g_mutex_unlock(&lock);
+}
+
 s64 timer_run_virtual(void)
+{
+	run_due(CLOCK_TYPE_VIRTUAL);
+	return timer_next_virtual();
+}
+
+s64 timer_next_virtual(void)
 {
 	struct timer *t;
 	s64 next;
 
-	run_due(CLOCK_TYPE_VIRTUAL);
 	g_mutex_lock(&lock);
 	t = armed[CLOCK_TYPE_VIRTUAL].head ? armed[CLOCK_TYPE_VIRTUAL].head->data : NULL;
 	next = t ? t->expiry_ns : -1;

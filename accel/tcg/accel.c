@@ -1,28 +1,37 @@
 /* accel/tcg/accel.c - the TCG accelerator: options, vCPU threads, changes of the memory map. */
 #include "accel/tcg/accel.h"
 #include "accel/tcg.h"
+#include "accel/tcg/icount-turn.h"
 #include "accel/tcg/mem.h"
 #include "accel/tcg/work.h"
 #include "util/error.h"
 #include "util/keyval.h"
 
-static int parse_thread(JsonObject *props, GError **err)
+static int parse_thread(JsonObject *props, bool *single, GError **err)
 {
 	g_autofree char *text = keyval_take_str(props, "thread");
 
-	if (!text || !strcmp(text, "multi"))
-		return 0;
-	error_set(err, "thread=%s: only multi is available, one thread for each vCPU", text);
-	return -EINVAL;
+	*single = text ? !strcmp(text, "single") : icount_configured();
+	if (text && !*single && strcmp(text, "multi")) {
+		error_set(err, "thread=%s: must be multi or single", text);
+		return -EINVAL;
+	}
+	if (!*single && icount_configured()) {
+		error_set(err, "thread=multi: with -icount all vCPUs share one thread; use "
+			       "thread=single");
+		return -EINVAL;
+	}
+	return 0;
 }
 
-static int parse_props(struct tcg_accel *tcg, JsonObject *props, GError **err)
+static int parse_props(struct tcg_accel *tcg, JsonObject *props, bool *single, GError **err)
 {
 	u64 mib = 0;
 	int ret;
 
 	tcg->jit = true;
-	if (parse_thread(props, err) || keyval_take_bool(props, "jit", &tcg->jit, err) == -EINVAL)
+	if (parse_thread(props, single, err) ||
+	    keyval_take_bool(props, "jit", &tcg->jit, err) == -EINVAL)
 		return -EINVAL;
 	ret = keyval_take_u64(props, "tb-size", &mib, err);
 	if (ret == -EINVAL)
@@ -69,13 +78,16 @@ static void map_committed(struct as_listener *l)
 static struct accel *tcg_create(struct vm *vm, JsonObject *props, GError **err)
 {
 	struct tcg_accel *tcg = g_new0(struct tcg_accel, 1);
+	bool single;
 
 	tcg->base.ops = &tcg_accel_ops;
 	tcg->base.vm = vm;
-	if (parse_props(tcg, props, err)) {
+	if (parse_props(tcg, props, &single, err)) {
 		g_free(tcg);
 		return NULL;
 	}
+	if (single)
+		tcg->single = tcg_single_create(vm, icount_configured());
 	tcg->listener.add = tcg->listener.del = range_changed;
 	tcg->listener.commit = map_committed;
 	address_space_listen(vm->memory, &tcg->listener);
@@ -85,6 +97,8 @@ static struct accel *tcg_create(struct vm *vm, JsonObject *props, GError **err)
 
 static void tcg_destroy(struct accel *a)
 {
+	if (tcg_accel_of(a)->single)
+		tcg_single_destroy(tcg_accel_of(a)->single);
 	a->vm->ram->written = NULL;
 	address_space_unlisten(a->vm->memory, &tcg_accel_of(a)->listener);
 	g_free(tcg_accel_of(a));
@@ -147,6 +161,10 @@ static int tcg_vcpu_create(struct accel *a, struct vcpu *cpu, GError **err)
 	v = g_new0(struct tcg_vcpu, 1);
 	v->tcg = cpu->ops->tcg_cpu(cpu);
 	cpu->accel_data = v;
+	if (tcg_accel_of(a)->single) {
+		tcg_single_add(tcg_accel_of(a)->single, cpu);
+		return 0;
+	}
 	cpu->thread = g_thread_new("vcpu", vcpu_thread, cpu);
 	g_mutex_lock(&a->vm->cpu_lock);
 	while (!v->started) /* cpu->tid is set before */
@@ -161,6 +179,14 @@ static void tcg_vcpu_destroy(struct accel *a, struct vcpu *cpu)
 	g_clear_pointer(&cpu->accel_data, g_free);
 }
 
+static void tcg_vcpu_join(struct accel *a, struct vcpu *cpu)
+{
+	if (tcg_accel_of(a)->single)
+		tcg_single_join(tcg_accel_of(a)->single, cpu);
+	else
+		g_thread_join(cpu->thread);
+}
+
 static void tcg_vcpu_kick(struct accel *a, struct vcpu *cpu)
 {
 	struct tcg_vcpu *v = cpu->accel_data;
@@ -173,12 +199,14 @@ const struct accel_ops tcg_accel_ops = {
 	.desc = "translation of the guest's code",
 	.props_help = "jit=on|off       translate; off: interpret, slowly (default: on)\n"
 		      "tb-size=MIB      room for translations, 1 to 1024; 0: the default, 64\n"
-		      "thread=multi     one thread for each vCPU\n",
+		      "thread=multi     one thread for each vCPU (default without -icount)\n"
+		      "thread=single    one thread for all, in turns\n",
 	.create = tcg_create,
 	.destroy = tcg_destroy,
 	.dirty_log = tcg_dirty_log,
 	.vcpu_create = tcg_vcpu_create,
 	.vcpu_destroy = tcg_vcpu_destroy,
+	.vcpu_join = tcg_vcpu_join,
 	.vcpu_kick = tcg_vcpu_kick,
 	.debug_changed = tcg_debug_changed,
 };

@@ -7,12 +7,14 @@
 #include "accel/accel.h"
 #include "accel/tcg/cpu.h"
 #include "accel/tcg/debug.h"
+#include "accel/tcg/single.h"
 #include "accel/vcpu.h"
 
 struct tcg_accel {
 	struct accel base;
 	bool jit;                     /* translate; else interpret */
 	struct as_listener listener;  /* of vm->memory */
+	struct tcg_single *single;    /* the thread of all vCPUs; NULL: each has its own */
 	bool map_changed;             /* since the last commit */
 	struct dirty_log_stats stats; /* atomics */
 };

@@ -327,6 +327,18 @@ static bool crosses_page(u64 va, unsigned size)
 	return (va ^ (va + size - 1)) & TCG_PAGE_MASK;
 }
 
+/*
+ * What a device does at an access (interrupts, timers) must take effect before the next
+ * instruction if instructions are counted: not in the middle of a region.
+ */
+static void retry_exactly(struct tcg_cpu *cpu)
+{
+	if (likely(!cpu->counted) || tcg_cpu_refund(cpu) <= 1)
+		return;
+	cpu->retry = true;
+	tcg_raise(cpu);
+}
+
 u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size)
 {
 	const u8 *host;
@@ -341,8 +353,10 @@ u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size)
 	}
 	host = load_address(cpu, va, size, &phys);
 	look_for_watch(cpu, va, size, TCG_READ);
-	if (!host)
+	if (!host) {
+		retry_exactly(cpu);
 		return cpu->ops->io_read(cpu, phys, size);
+	}
 	memcpy(&val, host, size);
 	return val;
 }
@@ -363,10 +377,12 @@ void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size)
 	}
 	host = store_address(cpu, va, size, &phys);
 	look_for_watch(cpu, va, size, TCG_WRITE);
-	if (host)
+	if (host) {
 		memcpy(host, &val, size);
-	else
-		cpu->ops->io_write(cpu, phys, val, size);
+		return;
+	}
+	retry_exactly(cpu);
+	cpu->ops->io_write(cpu, phys, val, size);
 }
 
 void *tcg_host(struct tcg_cpu *cpu, u64 va, unsigned size, enum tcg_access access)

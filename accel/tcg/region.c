@@ -133,6 +133,8 @@ bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
 	g_mutex_lock(&lock);
 	cpu->use_jit = jit && cpu->ops->translate && init_locked();
 	cpu->v_loaded = 0;
+	cpu->region_end = 0;
+	cpu->step_pc = ~(u64)0;
 	tcg_fp_set(cpu, TCG_ROUND_NEAREST);
 	cpu->next = all_cpus;
 	all_cpus = cpu;

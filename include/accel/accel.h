@@ -41,6 +41,9 @@ struct accel_ops {
 	/* vcpu_create(): prepare @cpu and start its thread, halted until vm_start(). */
 	int (*vcpu_create)(struct accel *a, struct vcpu *cpu, GError **err);
 	void (*vcpu_destroy)(struct accel *a, struct vcpu *cpu);
+	/* vcpu_join(): wait until the unplugged vCPU is no longer run, for accelerators that may
+	 * run several on one thread; machine lock not held. NULL: its thread ends. */
+	void (*vcpu_join)(struct accel *a, struct vcpu *cpu);
 	/* vcpu_kick(): make the vCPU leave guest code soon. Any thread, takes no locks. */
 	void (*vcpu_kick)(struct accel *a, struct vcpu *cpu);
 	/* Bring registers into / push them out of cpu->arch; VM stopped or on the vCPU's thread. */

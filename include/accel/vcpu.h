@@ -103,6 +103,21 @@ void vcpu_resume_all(struct vm *vm);
  * Return: false when the thread must end. */
 bool vcpu_wait_runnable(struct vcpu *cpu);
 
+enum vcpu_state { VCPU_RUNS, VCPU_PARKED, VCPU_ENDED };
+
+/*
+ * vcpu_poll() - vcpu_wait_runnable() for a thread that runs several vCPUs: does not wait.
+ * @until_us: lowered to the monotonic time when a throttled vCPU may run again; 0: none yet.
+ *
+ * Such a thread is kicked when a parked vCPU may run again. Return: VCPU_ENDED for one that must
+ * not be looked at any more.
+ */
+enum vcpu_state vcpu_poll(struct vcpu *cpu, s64 *until_us);
+
+/* vcpu_thread_is() - the calling thread, which runs several vCPUs, now runs this one; NULL: none.
+ */
+void vcpu_thread_is(struct vcpu *cpu);
+
 /* vcpu_must_park() - whether vcpu_wait_runnable() would wait or end; on the vCPU's thread. */
 static inline bool vcpu_must_park(const struct vcpu *cpu)
 {

@@ -46,12 +46,23 @@ void clock_virtual_set_ns(s64 ns);
 void clock_virtual_set_source(s64 (*now)(void), void (*set)(s64 ns));
 
 /*
+ * clock_virtual_on_first_timer() - have @fn called, without locks, by whoever arms a timer of the
+ * virtual clock that is now the first to expire. NULL: nobody wants to know.
+ *
+ * Context: main thread, before the VM starts.
+ */
+void clock_virtual_on_first_timer(void (*fn)(void));
+
+/*
  * timer_run_virtual() - fire the virtual clock's timers that are due; for a driven clock.
  *
  * Return: earliest expiry that is left, -1 if none.
- * Context: main thread, machine lock held.
+ * Context: the thread that drives the clock, machine lock held.
  */
 s64 timer_run_virtual(void);
+
+/* timer_next_virtual() - earliest expiry of the virtual clock's timers, -1 if none. Any thread. */
+s64 timer_next_virtual(void);
 
 typedef void timer_fn(void *opaque);
 
@@ -66,7 +77,8 @@ struct timer {
 
 /*
  * timer_init() - prepare a timer; it is not armed.
- * @fn: runs in the main thread under the machine lock, once per timer_mod().
+ * @fn: runs in the main thread under the machine lock, once per timer_mod(); for the virtual clock
+ *      in the thread of whatever drives it.
  */
 void timer_init(struct timer *t, enum clock_type type, timer_fn *fn, void *opaque);
 

@@ -1,6 +1,9 @@
 /* system/qmp/inspect.c - texts about the inside of the machine. */
 #include "qapi/gen/inspect.h"
 
+#include "accel/tcg.h"
+#include "accel/tcg/cpu.h"
+#include "accel/tcg/icount.h"
 #include "accel/vcpu.h"
 #include "hw/device.h"
 #include "hw/machine.h"
@@ -38,6 +41,29 @@ qmp_x_gdbserver(struct machine *m, const struct qapi_x_gdbserver_args *args, GEr
 	if (!e->gdb)
 		return NULL;
 	return text_result(g_strdup_printf("Waiting for gdb connection on device '%s'\n", device));
+}
+
+struct qapi_human_readable_text *qmp_x_query_jit(struct machine *m, GError **err)
+{
+	GString *s = g_string_new(NULL);
+	struct tcg_stats stats;
+
+	if (!accel_is_tcg(m->vm->accel)) {
+		error_set(err, "accelerator %s translates nothing: only tcg does",
+			  m->vm->accel->ops->name);
+		g_string_free(s, TRUE);
+		return NULL;
+	}
+	tcg_stats_get(&stats);
+	g_string_append_printf(s,
+			       "regions translated    %" PRIu64 "\n"
+			       "regions discarded     %" PRIu64 "\n"
+			       "all thrown away       %" PRIu64 "\n"
+			       "code bytes            %" PRIu64 "\n",
+			       stats.regions, stats.discarded, stats.flushes, stats.code_bytes);
+	if (tcg_icount_enabled())
+		g_string_append_printf(s, "instructions executed %" PRIu64 "\n", tcg_icount_read());
+	return text_result(g_string_free(s, FALSE));
 }
 
 struct qapi_human_readable_text *

@@ -63,12 +63,12 @@ void exec_WFET(struct arm_cpu *cpu, const struct a64_WFET *i)
 	u32 what = (u32)i->rt << 5 | 1u << 2 | WFX_TIMEOUT | !i->i; /* RN, RV, TI */
 
 	trap_wait(cpu, i->i ? SCTLR_nTWI : SCTLR_nTWE, i->i ? HCR_TWI : HCR_TWE, what);
-	cpu->tcg.exit_request = 1;
+	tcg_cpu_yield(&cpu->tcg);
 }
 
 void exec_YIELD(struct arm_cpu *cpu, const struct a64_YIELD *i)
 {
-	cpu->tcg.exit_request = 1;
+	tcg_cpu_yield(&cpu->tcg);
 }
 
 void exec_CLREX(struct arm_cpu *cpu, const struct a64_CLREX *i)

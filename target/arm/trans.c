@@ -47,13 +47,19 @@ static bool is_call(const struct a64_insn *insn)
 	return insn->op == A64_B && insn->args.B.op;
 }
 
+static bool r_is_straight(const struct trans *t)
+{
+	return t->cpu->counted;
+}
+
 /* Index of a branch's target in the region of @n instructions, -1 if outside. */
 static int local_target(struct trans *t, const struct a64_insn *insn, unsigned at, unsigned n)
 {
 	s64 first = t->start & ~TCG_PAGE_MASK;
 	s64 to = branch_target(insn, first + 4 * at);
 
-	if (is_call(insn) || to < first || to >= first + 4 * (s64)n)
+	/* Where instructions are counted, all of a region's are executed, one after the other. */
+	if (r_is_straight(t) || is_call(insn) || to < first || to >= first + 4 * (s64)n)
 		return -1;
 	return (to - first) / 4;
 }
@@ -78,6 +84,8 @@ static void decode_region(struct trans *t, struct arm_region *r)
 		r->n = i + 1;
 		to = local_target(t, insn, i, t->max_insns);
 		furthest = MAX(furthest, to);
+		if (r_is_straight(t) && branch_target(insn, t->start & ~TCG_PAGE_MASK) != -1)
+			return;
 		if (ends_region(r, insn) && furthest <= (int)i)
 			return;
 	}

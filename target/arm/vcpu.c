@@ -68,7 +68,9 @@ static bool is_awake(struct arm_vcpu *v)
 	if (cpu->waiting == ARM_WAIT_INTERRUPT && !arm_irq_wakes(cpu) && !tcg_stepping(&cpu->tcg))
 		return false;
 	/* Events are not kept: whoever waits for one looks again by itself. */
-	if (cpu->waiting == ARM_WAIT_EVENT)
+	if (cpu->waiting == ARM_WAIT_EVENT && cpu->tcg.single)
+		tcg_cpu_yield(&cpu->tcg);
+	else if (cpu->waiting == ARM_WAIT_EVENT)
 		g_thread_yield();
 	cpu->waiting = ARM_WAIT_NONE;
 	return true;
@@ -91,11 +93,14 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 		arm_engines_service(&v->cpu);
 	while (!vcpu_must_park(v->vcpu)) {
 		if (is_awake(v)) {
+			if (tcg_cpu_turn_is_over(tcg))
+				break;
 			if (!tcg_stepping(tcg))
 				arm_irq_take(&v->cpu);
 			return true;
 		}
-		tcg_cpu_sleep(tcg);
+		if (!tcg_cpu_sleep(tcg))
+			break;
 		__atomic_store_n(&tcg->exit_request, 0, __ATOMIC_SEQ_CST);
 		if (v->cpu.engines)
 			arm_engines_service(&v->cpu);

@@ -99,6 +99,7 @@ ROWS = (
     Row('query-dump-guest-memory-capability', {}, {'formats': ['elf']}),
     Row('x-gdbserver', {'device': 'none'}, lambda got: got['human-readable-text'] == 'Disabled gdbserver\n',
         bad={'device': 'unix:%(dir)s/gdb'}, text='-gdb unix:.*tcg'),
+    Row('x-query-jit', NONE, bad={}, text='qtest.*tcg'),
     Row('x-query-mtree', {}, lambda got: 'ram-below-4g' in got['human-readable-text']),
     Row('x-query-pci', NONE, bad={}, text='microvm-11.1 has no PCI bus'),
     Row('x-query-qtree', {}, lambda got: 'dev: virtio-net-device, id "nic0"' in got['human-readable-text']),

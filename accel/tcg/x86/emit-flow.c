@@ -50,6 +50,35 @@ void e_exit_check(struct trans *t)
 {
 	g_assert(t->flags.where == FLAGS_STORED);
 	event_check(t, t->off + 4);
+	t->slow[t->nslow - 1].counted = t->cpu->counted;
+}
+
+/* Page offset behind the region's last instruction; known once the target is done. */
+static u32 region_end(const struct trans *t)
+{
+	return (t->start & ~TCG_PAGE_MASK) + 4 * t->ninsns;
+}
+
+/* Take the region's instructions off the budget: sub [budget], n; js; mov [region_end], n. */
+static void count_insns(struct trans *t)
+{
+	struct slow_path *s;
+
+	x_rm(t, 0, 0x81, 5, RBP, CPU_FIELD(budget));
+	t->count_at[0] = t->p;
+	x_u32(t, 0);
+	s = x_slow(t, SLOW_BUDGET, x_jcc32(t, CC_S));
+	s->off = t->off;
+	x_mov_mi(t, 0, RBP, CPU_FIELD(region_end), 0);
+	t->count_at[1] = t->p - sizeof(u32);
+}
+
+static void count_insns_end(struct trans *t)
+{
+	u32 n = t->ninsns, end = region_end(t);
+
+	memcpy(t->count_at[0], &n, sizeof(n));
+	memcpy(t->count_at[1], &end, sizeof(end));
 }
 
 void e_begin(struct trans *t)
@@ -63,6 +92,8 @@ void e_begin(struct trans *t)
 	memcpy(t->p, nop8, sizeof(nop8));
 	t->p += sizeof(nop8);
 	event_check(t, t->off);
+	if (t->cpu->counted)
+		count_insns(t);
 }
 
 void e_use_vectors(struct trans *t)
@@ -284,6 +315,14 @@ static void slow_exit(struct trans *t, struct slow_path *s)
 	x_jump_out(t, host_entry.leave);
 }
 
+/* Nothing is to be chained. */
+static void leave_at(struct trans *t, u32 off)
+{
+	x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), off);
+	x_movi(t, RAX, 0);
+	x_jump_out(t, host_entry.leave);
+}
+
 void x_slow_flow(struct trans *t, struct slow_path *s)
 {
 	switch (s->kind) {
@@ -309,12 +348,19 @@ void x_slow_flow(struct trans *t, struct slow_path *s)
 		x_call_out(t, host_entry.load_vectors);
 		x_set32(x_jmp32(t), s->done);
 		break;
+	case SLOW_BUDGET:
+		x_set32(s->from, t->p);
+		x_mi(t, 0, 0, RBP, CPU_FIELD(budget), t->ninsns);
+		x_rm(t, 0, 0xc6, 0, RBP, CPU_FIELD(interpret));
+		x_byte(t, 1);
+		leave_at(t, s->off);
+		break;
 	default: /* SLOW_EVENT */
 		x_set32(s->from, t->p);
+		if (s->counted && s->off < region_end(t))
+			x_mi(t, 0, 0, RBP, CPU_FIELD(budget), (region_end(t) - s->off) / 4);
 		if (s->off < TCG_PAGE_SIZE) {
-			x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);
-			x_movi(t, RAX, 0);
-			x_jump_out(t, host_entry.leave);
+			leave_at(t, s->off);
 		} else {
 			e_pc(t, E_T0, s->off);
 			x_jump_out(t, host_entry.leave_rax);
@@ -325,6 +371,8 @@ void x_slow_flow(struct trans *t, struct slow_path *s)
 
 void e_end(struct trans *t)
 {
+	if (t->cpu->counted)
+		count_insns_end(t);
 	for (unsigned i = 0; i < t->nslow; i++) { /* the list grows while it is worked off */
 		struct slow_path s = t->slow[i];
 
@@ -337,7 +385,5 @@ void e_end(struct trans *t)
 		x_set32(t->fixup[i].from, t->label[t->fixup[i].insn]);
 	/* where the entry leads once the region is discarded */
 	t->dead = t->p;
-	x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), t->start & ~TCG_PAGE_MASK);
-	x_movi(t, RAX, 0);
-	x_jump_out(t, host_entry.leave);
+	leave_at(t, t->start & ~TCG_PAGE_MASK);
 }

@@ -75,6 +75,7 @@ enum slow_kind {
 	SLOW_GOTO,     /* synchronise flags, then go to instruction insn */
 	SLOW_INDIRECT, /* the jump cache does not know the address in rax */
 	SLOW_EVENT,    /* cpu->exit_request: leave at the current offset */
+	SLOW_BUDGET,   /* fewer instructions are left than the region has: interpret them */
 	SLOW_EXEC,     /* call fn instead, then go on at done */
 	SLOW_VECTORS,  /* load the vectors, then go on at done */
 };
@@ -90,6 +91,7 @@ struct slow_path {
 	u8 *hint_done;            /* where the hint path goes on */
 	u8 *done;                 /* where to go on */
 	struct flags_state flags; /* at the jump */
+	bool counted;             /* of SLOW_EVENT: the region's instructions have been counted */
 	bool live;                /* flags may be read where this leads */
 	u32 off;                  /* page offset of the instruction */
 	s64 to;

@@ -14,6 +14,7 @@
 struct tcg_cpu;
 struct tcg_debug;
 struct tcg_region;
+struct tcg_single;
 struct trans;
 
 #define TCG_PAGE_BITS 12 /* granule of the soft TLB and of translated regions */
@@ -116,6 +117,21 @@ struct tcg_cpu {
 	unsigned excl_size;      /* bytes */
 	u32 hw_points;           /* TCG_HW_x; after a change: tcg_mmu_flush() everywhere */
 	struct tcg_debug *debug; /* what a debugger wants; NULL: nothing */
+
+	struct tcg_single *single; /* the thread that it shares with others; NULL: it has its own */
+	bool idle;                 /* with single: it waits for tcg_cpu_kick() */
+	bool turn_over;            /* with single: others are next; atomic */
+
+	/*
+	 * Counting of instructions. A region takes all of its instructions off the budget when it
+	 * is entered; those from pc_off up to region_end have then not been executed yet.
+	 */
+	bool counted;
+	bool interpret; /* the next region is longer than the budget */
+	bool retry;     /* tcg_raise() was to have the instruction interpreted */
+	s32 budget;     /* instructions left */
+	u32 region_end; /* page offset; 0: not in a region */
+	u64 step_pc;    /* pc of the instruction that ops->step executes; ~0: none */
 };
 
 /* Virtual address of the current instruction; exact in helpers and outside of regions. */
@@ -149,10 +165,44 @@ void tcg_cpu_kick(struct tcg_cpu *cpu);
 /*
  * tcg_cpu_sleep() - wait for tcg_cpu_kick(); returns at once if exit_request is set.
  *
- * Who waits for something clears exit_request, looks for it, and sleeps if it is not there: what
- * comes in between is then not missed. Context: the vCPU's thread, in ops->service, no locks.
+ * Return: false if the thread has other CPUs to run: ops->service must return false too, and is
+ * called again after a kick. Who waits for something clears exit_request, looks for it, and sleeps
+ * if it is not there: what comes in between is then not missed. Context: the vCPU's thread, in
+ * ops->service, no locks.
  */
-void tcg_cpu_sleep(struct tcg_cpu *cpu);
+bool tcg_cpu_sleep(struct tcg_cpu *cpu);
+
+/*
+ * tcg_cpu_end_turn() - the CPU has nothing useful to do, or has had its share: let others run.
+ *
+ * Has ops->service called soon, which must return false if tcg_cpu_turn_is_over(). Any thread.
+ */
+void tcg_cpu_end_turn(struct tcg_cpu *cpu);
+
+/*
+ * tcg_cpu_yield() - the guest says that it has nothing useful to do at the moment.
+ *
+ * Ends the turn if it shares its thread with one that has; with a thread of its own it only has
+ * ops->service called. Context: the vCPU's thread.
+ */
+void tcg_cpu_yield(struct tcg_cpu *cpu);
+
+static inline bool tcg_cpu_turn_is_over(const struct tcg_cpu *cpu)
+{
+	return cpu->single && __atomic_load_n(&cpu->turn_over, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * tcg_cpu_refund() - instructions that have been taken off the budget and not been executed.
+ *
+ * Context: the CPU's thread, in a helper (the current instruction counts as not executed) or
+ * after tcg_raise().
+ */
+static inline unsigned tcg_cpu_refund(const struct tcg_cpu *cpu)
+{
+	/* An instruction that was executed and then raised may have left for the next page. */
+	return cpu->region_end ? ((cpu->region_end - cpu->pc_off) & ~TCG_PAGE_MASK) / 4 : 0;
+}
 
 /*
  * tcg_set_code_size() - room for translations, in bytes.

@@ -82,6 +82,7 @@ struct trans {
 	u32 v_zero64, v_zero32;
 	void *target;     /* for the target's rules */
 	u8 *entry, *dead; /* start of the region; where it leads once discarded */
+	u8 *count_at[2];  /* where the number of instructions, and their end, are to be filled in */
 };
 
 void e_mov(struct trans *t, unsigned w, unsigned d, unsigned a);
