@@ -10,7 +10,7 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / 'kernel' / 'testbed'))
 
-from bed import cpio, kernel, machine, patches, results, source, suites  # noqa: E402
+from bed import cpio, kernel, machine, order, patches, results, source, suites  # noqa: E402
 from bed.base import ARCHES, Problem, arch_named, logged  # noqa: E402
 
 PATCH = '''From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001
@@ -125,6 +125,14 @@ class Series(unittest.TestCase):
             self.assertNotEqual(first, source.tag_of([patch]))
             patch.write_text(PATCH.replace('is not', 'is needless'), 'utf-8')
             self.assertEqual(first, source.tag_of([patch]))
+
+
+class Order(unittest.TestCase):
+    def test_levels_are_of_one_architecture(self):
+        arm, x86 = order.levels('arm64'), order.levels('x86_64')
+        self.assertEqual(arm[:2], ['', 'dirty-run'])
+        self.assertNotIn('x86-', arm[-1])
+        self.assertEqual(x86[-1], 'dirty-run,x86-tdp-leaf-batch')
 
 
 class Console(unittest.TestCase):
