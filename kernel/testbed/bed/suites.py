@@ -77,6 +77,23 @@ BITMAP_CASES = ('get', 'clear-thp', 'clear-sparse', 'dirty_log_test -M dirty-log
 RING_CASES = ('ring', 'dirty_log_test -M dirty-ring')
 
 
+# With a series, on CPUs that have the engine and no injection for it, a case must have used it:
+# (series, property of -cpu that may turn it off, case, counter).
+USED = (('arm64-hdbss', 'hdbss', 'get', 'hdbss_entries'),
+        ('arm64-hdbss', 'hdbss', 'ring', 'hdbss_entries'),
+        ('arm64-hacdbs', 'hacdbs', 'get', 'hacdbs_entries'),
+        ('arm64-hacdbs', 'hacdbs', 'ring', 'hacdbs_entries'))
+
+
+def unused(series, cpu, counted):
+    """What should have been used and was not: ['get: hdbss_entries', ...]."""
+    return ['%s: %s' % (case, counter) for name, engine, case, counter in USED
+            if name in series.split(',') and engine + '=off' not in cpu.split(',')
+            and ',x-%s-' % engine not in cpu
+            and counted.get(case, {}).get('status') == 0
+            and not counted[case].get('counters', {}).get(counter)]
+
+
 def injected_cases(injection):
     """A VM with rings is stopped if its list cannot be written."""
     lost = 'x-hdbss-abort-at' in INJECTIONS[injection]

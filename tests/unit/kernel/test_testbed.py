@@ -192,6 +192,14 @@ class Console(unittest.TestCase):
                  for n in suites.INJECTIONS}
         self.assertEqual(len(names), len(suites.INJECTIONS))
 
+    def test_engines_that_are_not_used(self):
+        counted = {'get': {'status': 0, 'counters': {'hdbss_entries': 5, 'hacdbs_entries': 0}}}
+        both = 'dirty-run,arm64-leaf-walk,arm64-hdbss,arm64-hacdbs'
+        self.assertEqual(suites.unused(both, 'max', counted), ['get: hacdbs_entries'])
+        self.assertEqual(suites.unused(both, 'max,hacdbs=off', counted), [])
+        self.assertEqual(suites.unused(both, 'max,x-hacdbs-slice=1', counted), [])
+        self.assertEqual(suites.unused('dirty-run', 'max', counted), [])
+
     def test_rows_name_cases(self):
         for row in suites.ROWS:
             self.assertIn(row.case, suites.CASES)
