@@ -21,7 +21,7 @@ static const struct device_type *const *const devices[] = {
 	NULL,
 };
 
-static const u8 gic_versions[] = { 3, 0 };
+static const u8 gic_versions[] = { 2, 3, 0 };
 
 const struct hw_target hw_target_aarch64 = {
 	.name = "aarch64",

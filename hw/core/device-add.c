@@ -115,13 +115,24 @@ struct device *device_add(struct machine *m, JsonObject *opts, GError **err)
 		t->inner->reset(dev->inner);
 	if (m->complete && t->reset)
 		t->reset(dev);
+	if (m->complete && dev->parent && dev->parent->type->child_plugged)
+		dev->parent->type->child_plugged(dev->parent, dev);
 	return dev;
+}
+
+void device_unplug(struct device *dev)
+{
+	struct machine *m = dev->machine;
+	g_autofree char *name = g_strdup(dev->id), *path = device_path(dev);
+
+	device_destroy(dev);
+	if (m->host && m->host->device_deleted)
+		m->host->device_deleted(m->host->opaque, name, path);
 }
 
 int device_del(struct machine *m, const char *id, GError **err)
 {
 	struct device *dev = device_find(m, id);
-	g_autofree char *name = NULL, *path = NULL;
 
 	if (!dev) {
 		g_set_error(err, MACHINE_ERROR, ERROR_DEVICE_NOT_FOUND, "Device '%s' not found",
@@ -136,10 +147,8 @@ int device_del(struct machine *m, const char *id, GError **err)
 		error_set(err, "Bus '%s' does not support hotplugging", dev->on_bus->name);
 		return -EBUSY;
 	}
-	name = g_strdup(dev->id);
-	path = device_path(dev);
-	device_destroy(dev);
-	if (m->host && m->host->device_deleted)
-		m->host->device_deleted(m->host->opaque, name, path);
+	if (dev->parent && dev->parent->type->unplug_request)
+		return dev->parent->type->unplug_request(dev->parent, dev, err);
+	device_unplug(dev);
 	return 0;
 }

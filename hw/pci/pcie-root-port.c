@@ -5,7 +5,7 @@
  * Architecture 1.2, 3.2. Identity and order of the capabilities are those of QEMU's port of that
  * name: they travel in a migration.
  */
-#include "hw/pci/pci-priv.h"
+#include "hw/pci/pcie-root-port.h"
 
 #include "hw/machine.h"
 #include "hw/pci/devices.h"
@@ -16,30 +16,7 @@
 #define ACS_AT       0x148
 #define AER_LOG_MAX  8
 #define SLOT_MAX     0x1fff
-#define LINK_16GT    4
-#define LINK_WIDTH   32
 #define ACS_FEATURES 0x5f
-#define SLOTCTL_WRITABLE                                                                           \
-	(PCI_EXP_SLTCTL_ABPE | PCI_EXP_SLTCTL_PDCE | PCI_EXP_SLTCTL_CCIE | PCI_EXP_SLTCTL_HPIE |   \
-	 PCI_EXP_SLTCTL_AIC | PCI_EXP_SLTCTL_PIC | PCI_EXP_SLTCTL_PCC | PCI_EXP_SLTCTL_DLLSCE)
-#define INDICATORS_OFF (PCI_EXP_SLTCTL_ATTN_IND_OFF | PCI_EXP_SLTCTL_PWR_IND_OFF)
-
-struct root_port {
-	struct pci_device pci;
-	struct pci_bus bus; /* behind it */
-	u16 aer_log_num;    /* migrates; no errors are logged */
-	u16 aer_log_max;    /* migrates */
-
-	/* Properties. */
-	u8 opt_port, opt_chassis;
-	u16 opt_slot;
-	bool opt_hotplug;
-};
-
-static struct root_port *port_of(struct pci_device *d)
-{
-	return container_of(d, struct root_port, pci);
-}
 
 /* ---- what the device tells ---- */
 
@@ -64,68 +41,6 @@ static void add_subsystem_id(struct pci_device *d)
 	u16 at = pci_add_capability(d, PCI_CAP_ID_SSVID, 8);
 
 	pci_set16(d->config + at + 4, 0x1b36);
-}
-
-static bool is_occupied(const struct root_port *p)
-{
-	for (unsigned i = 0; i < 8; i++)
-		if (p->bus.at[i])
-			return true;
-	return false;
-}
-
-static void add_slot(struct root_port *p)
-{
-	struct pci_device *d = &p->pci;
-	u8 *c = d->config + d->exp_cap, *w = d->wmask + d->exp_cap;
-
-	pci_set16(c + PCI_EXP_FLAGS, pci_get16(c + PCI_EXP_FLAGS) | PCI_EXP_FLAGS_SLOT);
-	pci_set32(c + PCI_EXP_LNKCAP, (u32)p->opt_port << 24 | PCI_EXP_LNKCAP_DLLLARC |
-					      PCI_EXP_LNKCAP_LBNC | 1 << 10 | LINK_WIDTH << 4 |
-					      LINK_16GT);
-	pci_set32(c + PCI_EXP_LNKCAP2, 0x1e); /* 2.5 to 16 GT/s */
-	pci_set16(c + PCI_EXP_LNKCTL2, LINK_16GT);
-	pci_set32(c + PCI_EXP_SLTCAP,
-		  (u32)p->opt_slot << 19 | PCI_EXP_SLTCAP_ABP | PCI_EXP_SLTCAP_PCP |
-			  PCI_EXP_SLTCAP_AIP | PCI_EXP_SLTCAP_PIP | PCI_EXP_SLTCAP_EIP |
-			  (p->opt_hotplug ? PCI_EXP_SLTCAP_HPS | PCI_EXP_SLTCAP_HPC : 0));
-	pci_set16(w + PCI_EXP_SLTCTL, SLOTCTL_WRITABLE);
-	pci_set16(d->w1cmask + d->exp_cap + PCI_EXP_SLTSTA,
-		  PCI_EXP_SLTSTA_ABP | PCI_EXP_SLTSTA_PDC | PCI_EXP_SLTSTA_CC |
-			  PCI_EXP_SLTSTA_DLLSC);
-	pci_set16(w + PCI_EXP_RTCTL, PCI_EXP_RTCTL_SECEE | PCI_EXP_RTCTL_SENFEE |
-					     PCI_EXP_RTCTL_SEFEE | PCI_EXP_RTCTL_PMEIE);
-	pci_set32(c + PCI_EXP_DEVCAP2, 0x300020); /* prefixes; forwards to other ports */
-	pci_set16(w + PCI_EXP_DEVCTL2, 0x8020);
-}
-
-/* Whether something sits in the slot, and so whether the link is up. */
-static void update_presence(struct root_port *p)
-{
-	u8 *c = p->pci.config + p->pci.exp_cap;
-	bool there = is_occupied(p);
-	u16 link = PCI_EXP_LNKSTA_CLS_2_5GB | PCI_EXP_LNKSTA_NLW_X1;
-	u16 status = pci_get16(c + PCI_EXP_SLTSTA) & ~PCI_EXP_SLTSTA_PDS;
-
-	pci_set16(c + PCI_EXP_SLTSTA, there ? status | PCI_EXP_SLTSTA_PDS : status);
-	pci_set16(c + PCI_EXP_LNKSTA, there ? link | PCI_EXP_LNKSTA_DLLLA : link);
-}
-
-/* Devices come and go behind the port without telling it. */
-static void port_config_read(struct pci_device *d, u16 off, unsigned len)
-{
-	if (off + len > d->exp_cap + PCI_EXP_LNKSTA && off < d->exp_cap + PCI_EXP_SLTSTA + 2)
-		update_presence(port_of(d));
-}
-
-/* Every command to the slot is done at once. */
-static void port_config_written(struct pci_device *d, u16 off, unsigned len)
-{
-	unsigned at = d->exp_cap + PCI_EXP_SLTCTL;
-	u8 *status = d->config + d->exp_cap + PCI_EXP_SLTSTA;
-
-	if (off < at + 2 && off + len > at)
-		pci_set16(status, pci_get16(status) | PCI_EXP_SLTSTA_CC);
 }
 
 static void add_extended(struct pci_device *d)
@@ -180,7 +95,7 @@ static int check_chassis(struct root_port *p, GError **err)
 static void port_reset(struct device *dev)
 {
 	struct pci_device *d = (struct pci_device *)dev;
-	u8 *c = d->config, *e = c + d->exp_cap;
+	u8 *c = d->config;
 
 	pci_device_reset(d);
 	/* Base above limit: the windows are closed. */
@@ -188,13 +103,7 @@ static void port_reset(struct device *dev)
 	pci_set16(c + PCI_MEMORY_BASE, 0xfff0);
 	pci_set16(c + PCI_PREF_MEMORY_BASE, 0xfff0 | PCI_PREF_RANGE_TYPE_64);
 	pci_set16(c + PCI_PREF_MEMORY_LIMIT, PCI_PREF_RANGE_TYPE_64);
-	pci_set16(e + PCI_EXP_SLTCTL,
-		  PCI_EXP_SLTCTL_ATTN_IND_OFF |
-			  (is_occupied(port_of(d))
-				   ? PCI_EXP_SLTCTL_PWR_IND_ON
-				   : PCI_EXP_SLTCTL_PWR_IND_OFF | PCI_EXP_SLTCTL_PCC));
-	pci_set16(e + PCI_EXP_SLTSTA, 0);
-	update_presence(port_of(d));
+	pcie_slot_reset(root_port_of(d));
 }
 
 static int port_realize(struct device *dev, GError **err)
@@ -203,7 +112,7 @@ static int port_realize(struct device *dev, GError **err)
 					    .device = 0x000c,
 					    .class_code = 0x060400 };
 	struct pci_device *d = (struct pci_device *)dev;
-	struct root_port *p = port_of(d);
+	struct root_port *p = root_port_of(d);
 	int ret = check_options(p, err) ?: check_chassis(p, err);
 
 	if (ret)
@@ -224,10 +133,11 @@ static int port_realize(struct device *dev, GError **err)
 	msix_init(d, 1, 0);
 	pci_add_express(d, PCI_EXP_TYPE_ROOT_PORT);
 	add_extended(d);
-	add_slot(p);
+	pcie_slot_init(p);
+	dev->bus->hotplug = p->opt_hotplug;
 	p->aer_log_max = AER_LOG_MAX;
-	d->config_read = port_config_read;
-	d->config_written = port_config_written;
+	d->config_read = pcie_slot_config_read;
+	d->config_written = pcie_slot_config_written;
 	pci_bus_init(&p->bus, dev->bus, d->bus->host, d);
 	return 0;
 }
@@ -236,7 +146,7 @@ static void port_unrealize(struct device *dev)
 {
 	struct pci_device *d = (struct pci_device *)dev;
 
-	pci_bus_finish(&port_of(d)->bus);
+	pci_bus_finish(&root_port_of(d)->bus);
 	pci_device_finish(d);
 }
 
@@ -280,12 +190,19 @@ static const struct state_field port_fields[] = {
 	FIELD_END,
 };
 
+static int port_post_load(void *obj, int version, GError **err)
+{
+	pcie_slot_loaded(obj);
+	return 0;
+}
+
 static const struct state_desc port_state = {
 	.name = "pcie-root-port",
 	.version = 1,
 	.min_version = 1,
 	.priority = STATE_PRIO_PCI_BUS,
 	.fields = port_fields,
+	.post_load = port_post_load,
 };
 
 static const struct property port_props[] = {
@@ -310,6 +227,8 @@ const struct device_type pcie_root_port_type = {
 	.instance_size = sizeof(struct root_port),
 	.props = port_props,
 	.user_creatable = true,
+	.child_plugged = pcie_slot_plugged,
+	.unplug_request = pcie_slot_unplug_request,
 	.realize = port_realize,
 	.unrealize = port_unrealize,
 	.reset = port_reset,

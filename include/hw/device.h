@@ -57,6 +57,12 @@ struct device_type {
 	/* Another type, of which every device of this type has one inside: made with it, and to be
 	 * realized by it on its bus. Properties and values of both are those of the outer one. */
 	const struct device_type *inner;
+	/* child_plugged() - for a provider: a device was added to its bus while the machine runs.
+	 * NULL: nothing to do. */
+	void (*child_plugged)(struct device *dev, struct device *child);
+	/* unplug_request() - likewise: a device shall go, and the guest is asked first; whoever
+	 * gets its consent calls device_unplug(). 0 or -errno with @err. NULL: it goes at once. */
+	int (*unplug_request)(struct device *dev, struct device *child, GError **err);
 	size_t instance_size;              /* of the struct that begins with struct device */
 	const struct property *props;      /* PROP_END-terminated; NULL: none */
 	const struct device_value *values; /* ended by name NULL; NULL: none */
@@ -170,10 +176,15 @@ struct device *device_add(struct machine *m, JsonObject *opts, GError **err);
  * device_del() - what the device_del command does.
  * @id: id or path below /machine.
  *
- * On success the device is gone and host->device_deleted() was called.
+ * On success the device is gone and host->device_deleted() was called, or the guest has been asked
+ * to let go of it and that will happen when it does.
  * Return: 0; -ENOENT (class DeviceNotFound) or -EBUSY with @err.
  */
 int device_del(struct machine *m, const char *id, GError **err);
+
+/* device_unplug() - destroy a device that the user had added, and call host->device_deleted().
+ * Main thread, machine lock held. */
+void device_unplug(struct device *dev);
 
 /* device_find() - by id, or by path below /machine; NULL if there is none. */
 struct device *device_find(struct machine *m, const char *id);

@@ -31,7 +31,7 @@ class ProbeArm64(Probing):
         machines = {m.get('name'): m for m in root.iter('machine')}
         self.assertEqual(machines['virt-11.1'].get('alias'), 'virt')
         self.assertEqual(machines['virt-11.1'].get('defaultRAMid'), 'mach-virt.ram')
-        self.assertEqual([g.get('version') for g in root.iter('gic')], ['3'])
+        self.assertEqual([g.get('version') for g in root.iter('gic')], ['2', '3'])
         models = {c.get('name') for c in root.iter('cpu') if c.get('usable') == 'yes'}
         self.assertLessEqual({'cortex-a57', 'max'}, models)
 

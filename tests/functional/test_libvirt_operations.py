@@ -76,6 +76,23 @@ class Operations(LibvirtTest):
         self.virsh('destroy')
         self.assertEqual(self.virsh('domstate'), 'shut off')
 
+    def test_hot_plug(self):
+        disk, card = self.path('d2.raw'), self.path('card.xml')
+        with open(disk, 'wb') as image:
+            image.truncate(1 << 20)
+        pathlib.Path(card).write_text(NET.replace('ea:75', 'ea:76'), 'ascii')
+        for _ in range(2):
+            self.virsh('attach-disk', disk, 'vdb', '--targetbus', 'virtio', '--live')
+            self.assertIn(disk, self.virsh('domblklist'))
+            self.assertIn('rd_req', self.virsh('domblkstat', 'vdb'))
+            self.virsh('detach-disk', 'vdb', '--live')
+            self.wait_for(lambda: disk not in self.virsh('domblklist'), 'the disk is gone')
+            self.virsh('attach-device', card, '--live')
+            self.assertIn('ea:76', self.virsh('domiflist'))
+            self.virsh('detach-device', card, '--live')
+            self.wait_for(lambda: 'ea:76' not in self.virsh('domiflist'), 'the card is gone')
+        self.check_guest()
+
     def test_monitor_commands(self):
         self.assertIn('VM status: running', self.virsh('qemu-monitor-command', '--hmp', 'info status'))
         self.assertIn('"running":true', self.virsh('qemu-monitor-command', '{"execute":"query-status"}'))

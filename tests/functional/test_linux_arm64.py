@@ -77,6 +77,20 @@ class Boot(Linux):
         self.assertGreaterEqual(float(shell.run('cut -d" " -f1 /proc/uptime')), start + 1)
 
 
+class HotPlug(Linux):
+    def test_device(self):
+        """Added while Linux runs, used, taken away with Linux's consent, and added again."""
+        a = self.boot('a', '-device', 'pcie-root-port,id=p,chassis=1')
+        shell = linux_arm64.Shell(a)
+        for _ in range(2):
+            a.qmp.cmd('device_add', driver='virtio-rng-pci', id='hot', bus='p')
+            shell.run('while ! [ -e /sys/bus/virtio/drivers/virtio_rng/virtio* ]; do sleep 1; done')
+            self.assertEqual(shell.run('head -c 100 /dev/hwrng | wc -c').strip(), '100')
+            a.qmp.cmd('device_del', id='hot')
+            a.qmp.wait_event('DEVICE_DELETED', 60, match=lambda data: data.get('device') == 'hot')
+            shell.run('! [ -e /sys/bus/virtio/drivers/virtio_rng/virtio* ]')
+
+
 class Migration(Linux):
     WORK = 'while true; do dd if=/dev/urandom of=/tmp/x bs=4k count=256 2>/dev/null; sha256sum /tmp/x >/tmp/y; done &'
 
