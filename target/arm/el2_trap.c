@@ -49,6 +49,7 @@ static const struct rule rules[] = {
 	/* Identification. The whole of CRm 1 to 7 belongs to TID3, what does not exist included. */
 	ONE(3, 0, 0, 0, 6, READ, IN_HCR, HCR_TID1),            /* REVIDR_EL1 */
 	ONE(3, 1, 0, 0, 7, READ, IN_HCR, HCR_TID1),            /* AIDR_EL1 */
+	ONE(3, 1, 0, 0, 6, READ, IN_HCR, HCR_TID1),            /* SMIDR_EL1 */
 	ONE(3, 3, 0, 0, 1, READ, IN_HCR, HCR_TID2),            /* CTR_EL0 */
 	ONE(3, 1, 0, 0, 0, READ, IN_HCR, HCR_TID2 | HCR_TID4), /* CCSIDR_EL1 */
 	ONE(3, 1, 0, 0, 1, READ, IN_HCR, HCR_TID2 | HCR_TID4), /* CLIDR_EL1 */

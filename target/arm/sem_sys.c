@@ -257,8 +257,7 @@ static void trap_unknown(struct arm_cpu *cpu, unsigned key, u32 iss, bool write)
 		return;
 	if ((crn == 11 || crn == 15) && key >> 14 == 3 && arm_hcr(cpu) & HCR_TIDCP)
 		sysreg_trap(cpu, 2, iss);
-	if (cpu_el(cpu) == 1 && key >> 14 == 3 && (key >> 11 & 7) == 0 &&
-	    arm_el2_trap(cpu, key, write) && (crn == 0 || crn == 5 || crn == 10))
+	if (cpu_el(cpu) == 1 && arm_el2_trap(cpu, key, write))
 		sysreg_trap(cpu, 2, iss);
 }
 
@@ -276,8 +275,8 @@ static const struct arm_sysreg *find_access(struct arm_cpu *cpu, unsigned key, u
 			  key >> 3 & 15, key & 7, cpu_pc(cpu));
 	}
 	if (!reg || cpu_el(cpu) < (write ? reg->write_el : reg->read_el)) {
-		/* FEAT_IDST: EL1 is told which ID register EL0 wanted. */
-		if (cpu_el(cpu) == 0 && !write && is_id_register(key) &&
+		/* FEAT_IDST: which ID register EL0 wanted, or EL1 of those that do not exist. */
+		if (cpu_el(cpu) < (reg ? 1 : 2) && !write && is_id_register(key) &&
 		    cpu_has(cpu, ARM_FEAT_IDST))
 			arm_raise(cpu, EC_SYSREG, iss, 0);
 		arm_undefined(cpu);

@@ -263,6 +263,13 @@ static const struct arm_sysreg builtin[] = {
 	FUNC(3, 0, 10, 3, 0, 1, 1, "AMAIR_EL1", read_zero, write_nothing),
 
 	FUNC(2, 3, 0, 1, 0, 0, SYSREG_NONE, "MDCCSR_EL0", read_zero, NULL),
+	/* Nobody is at the other end of the debug communications channel. */
+	FUNC(2, 0, 0, 0, 2, 1, 1, "OSDTRRX_EL1", read_zero, write_nothing),
+	FUNC(2, 0, 0, 2, 0, 1, 1, "MDCCINT_EL1", read_zero, write_nothing),
+	FUNC(2, 0, 0, 3, 2, 1, 1, "OSDTRTX_EL1", read_zero, write_nothing),
+	FUNC(2, 0, 0, 6, 2, 1, 1, "OSECCR_EL1", read_zero, write_nothing),
+	FUNC(2, 3, 0, 4, 0, 0, 0, "DBGDTR_EL0", read_zero, write_nothing),
+	FUNC(2, 3, 0, 5, 0, 0, 0, "DBGDTRTX_EL0", read_zero, write_nothing),
 	FUNC(2, 0, 1, 0, 0, 1, SYSREG_NONE, "MDRAR_EL1", read_zero, NULL),
 	FUNC(2, 0, 1, 4, 4, 1, 1, "DBGPRCR_EL1", read_zero, write_nothing),
 	FUNC(2, 0, 7, 14, 6, 1, SYSREG_NONE, "DBGAUTHSTATUS_EL1", read_zero, NULL),
