@@ -6,6 +6,21 @@
 #include "target/arm/sem.h"
 #include "target/arm/sem_mem.h"
 
+#define SCTLR_A   (1ull << 1)
+#define SCTLR_SA  (1ull << 3)
+#define SCTLR_SA0 (1ull << 4)
+
+/* A load or store with the stack pointer as base; prefetches do not count. */
+static bool is_sp_access(const struct a64_insn *insn)
+{
+	u32 raw = insn->raw;
+
+	if ((raw & 0x0a000000) != 0x08000000 || (raw >> 28 & 3) == 1 || (raw >> 5 & 31) != 31)
+		return false;
+	return !((insn->op == A64_LDST_u || insn->op == A64_LDST_i || insn->op == A64_LDST_r) &&
+		 raw >> 30 == 3 && (raw >> 22 & 3) == 2);
+}
+
 void arm_step(struct tcg_cpu *tcg)
 {
 	struct arm_cpu *cpu = arm_cpu_of(tcg);
@@ -29,12 +44,16 @@ void arm_step(struct tcg_cpu *tcg)
 
 	if (a64_rules[insn.op].fp)
 		check_fp_access(cpu);
+	if (unlikely(tcg->r[31] & 15) && tcg->state_key & ARM_KEY_SP_CHECK && is_sp_access(&insn))
+		arm_raise(cpu, EC_SP_ALIGN, 0, 0);
 	tcg->npc = pc + 4;
 	if (unlikely(step))
 		arm_step_end(cpu, &insn);
 	a64_rules[insn.op].exec(cpu, &insn.args);
 	if (unlikely(step))
 		cpu->stepped &= ~ARM_STEPPING;
+	if (unlikely(!(tcg->r[31] & 15) == !!(tcg->state_key & ARM_KEY_SP_ODD)))
+		arm_state_changed(cpu);
 	tcg_set_pc(tcg, tcg->npc);
 }
 
@@ -73,13 +92,27 @@ bool arm_fp_enabled(const struct arm_cpu *cpu)
 	return !fp_trap_level(cpu);
 }
 
+/* While a wrong stack pointer may be used as a base, nothing is translated. */
+static u32 alignment_key(const struct arm_cpu *cpu)
+{
+	u64 sctlr = cpu->sctlr_el[arm_control_el(cpu)];
+	u32 key = sctlr & SCTLR_A ? ARM_KEY_ALIGN : 0;
+
+	if (sctlr & (cpu_el(cpu) ? SCTLR_SA : SCTLR_SA0))
+		key |= ARM_KEY_SP_CHECK;
+	if (cpu->tcg.r[31] & 15)
+		key |= ARM_KEY_SP_ODD | (key & ARM_KEY_SP_CHECK ? TCG_KEY_INTERPRET : 0);
+	return key;
+}
+
 u32 arm_state_key(const struct arm_cpu *cpu)
 {
 	bool host = arm_is_host(cpu) && cpu_el(cpu) == 2; /* registers are redirected */
 
 	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3 |
 	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5 | cpu->bti_on << 6 |
-	       !!(cpu->mdscr_el1 & MDSCR_SS) << 7 | arm_step_key(cpu) | host << 8;
+	       !!(cpu->mdscr_el1 & MDSCR_SS) << 7 | alignment_key(cpu) | host << 11 |
+	       arm_step_key(cpu);
 }
 
 /* AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */

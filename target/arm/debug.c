@@ -206,6 +206,7 @@ static bool write_reg(struct vcpu *vcpu, unsigned n, const u8 *in)
 		memcpy(&val, in, sizeof(val));
 	if (n <= REG_SP) {
 		cpu_set_xsp(cpu, n, val);
+		arm_state_changed(cpu);
 	} else if (n == REG_PC) {
 		set_pc(vcpu, val);
 	} else if (n == REG_CPSR) {

@@ -56,8 +56,7 @@ static void load_exclusive(struct arm_cpu *cpu, u64 va, unsigned size, bool pair
 {
 	unsigned total = pair ? 2 * size : size;
 
-	if (va & (total - 1))
-		arm_align_fault(cpu, va, false);
+	check_atomic_align(cpu, va, total, false);
 	if (pair && size == 4) { /* one access of 8 bytes */
 		cpu->tcg.excl_val[0] = tcg_load(&cpu->tcg, va, 8);
 	} else {
@@ -74,8 +73,7 @@ static unsigned store_exclusive(struct arm_cpu *cpu, u64 va, unsigned size, cons
 {
 	bool armed = cpu->tcg.excl_addr == va && cpu->tcg.excl_size == size;
 
-	if (va & (size - 1))
-		arm_align_fault(cpu, va, true);
+	check_atomic_align(cpu, va, size, true);
 	if (!armed) {
 		cpu->tcg.excl_addr = ~(u64)0;
 		return 1;
@@ -130,7 +128,7 @@ void exec_CAS(struct arm_cpu *cpu, const struct a64_CAS *i)
 	u64 va = cpu_xsp(cpu, i->rn);
 	unsigned size = 1u << i->size;
 
-	check_ordered_align(cpu, va, size, true);
+	check_atomic_align(cpu, va, size, true);
 	cpu_set_x(cpu, i->rs, guest_cas(cpu, va, cpu_x(cpu, i->rs), cpu_x(cpu, i->rt), size));
 }
 
@@ -141,8 +139,7 @@ void exec_CASP(struct arm_cpu *cpu, const struct a64_CASP *i)
 	u64 new[2] = { cpu_x(cpu, i->rt), cpu_x(cpu, i->rt + 1) };
 	void *host;
 
-	if (va & (i->sz ? 15 : 7))
-		arm_align_fault(cpu, va, true);
+	check_atomic_align(cpu, va, i->sz ? 16 : 8, true);
 	if (!i->sz) {
 		u64 was = guest_cas(cpu, va, (u32)old[0] | old[1] << 32,
 				    (u32) new[0] | new[1] << 32, 8);
@@ -183,7 +180,7 @@ void exec_ATOMIC(struct arm_cpu *cpu, const struct a64_ATOMIC *i)
 	u64 val = cpu_x(cpu, i->rs) & size_mask(size);
 	u64 old, was;
 
-	check_ordered_align(cpu, va, size, true);
+	check_atomic_align(cpu, va, size, true);
 	if (((va ^ (va + size - 1)) & TCG_PAGE_MASK) == 0)
 		tcg_host(&cpu->tcg, va, size, TCG_WRITE); /* a write fault even if the read fails */
 	was = tcg_load(&cpu->tcg, va, size);

@@ -11,14 +11,25 @@ _Noreturn void arm_align_fault(struct arm_cpu *cpu, u64 va, bool write)
 	arm_raise(cpu, EC_DABORT, 0x21 | (write ? 1u << 6 : 0), va);
 }
 
+/* Not aligned, and not excused by FEAT_LSE2. */
+static bool leaves_granule(const struct arm_cpu *cpu, u64 va, unsigned size)
+{
+	return va & (size - 1) && (!cpu_has(cpu, ARM_FEAT_LSE2) || (va & 15) + size > 16);
+}
+
 void check_ordered_align(struct arm_cpu *cpu, u64 va, unsigned size, bool write)
 {
-	bool within = (va & 15) + size <= 16;
+	bool any = cpu_has(cpu, ARM_FEAT_LSE2) && cpu->sctlr_el[arm_control_el(cpu)] & SCTLR_nAA;
 
-	if (!(va & (size - 1)))
-		return;
-	if (!cpu_has(cpu, ARM_FEAT_LSE2) ||
-	    (!within && !(cpu->sctlr_el[arm_control_el(cpu)] & SCTLR_nAA)))
+	check_align(cpu, va, size, write);
+	if (leaves_granule(cpu, va, size) && !any)
+		arm_align_fault(cpu, va, write);
+}
+
+void check_atomic_align(struct arm_cpu *cpu, u64 va, unsigned size, bool write)
+{
+	check_align(cpu, va, size, write);
+	if (leaves_granule(cpu, va, size))
 		arm_align_fault(cpu, va, write);
 }
 
@@ -35,9 +46,12 @@ static u64 load_extended(struct arm_cpu *cpu, u64 va, unsigned size, unsigned op
 
 static void load_store(struct arm_cpu *cpu, u64 va, unsigned size, unsigned opc, unsigned rt)
 {
+	if (size == 3 && opc == 2) /* a prefetch */
+		return;
+	check_align(cpu, va, 1u << size, opc == 0);
 	if (opc == 0)
 		tcg_store(&cpu->tcg, va, cpu_x(cpu, rt), 1u << size);
-	else if (size != 3 || opc != 2) /* else a prefetch */
+	else
 		cpu_set_x(cpu, rt, load_extended(cpu, va, size, opc));
 }
 
@@ -102,6 +116,7 @@ void exec_LDSTP(struct arm_cpu *cpu, const struct a64_LDSTP *i)
 	u64 next = base + (s64)i->imm * size;
 	u64 va = i->mode == 1 ? base : next;
 
+	check_align(cpu, va, size, !i->l);
 	if (i->l) {
 		u64 v0 = tcg_load(&cpu->tcg, va, size);
 		u64 v1 = tcg_load(&cpu->tcg, va + size, size);
@@ -142,6 +157,7 @@ static void store_vector(struct arm_cpu *cpu, u64 va, const struct tcg_vreg *v, 
 
 static void load_store_vector(struct arm_cpu *cpu, u64 va, unsigned lg, bool load, unsigned rt)
 {
+	check_align(cpu, va, 1u << lg, !load);
 	if (load)
 		*cpu_v(cpu, rt) = load_vector(cpu, va, lg);
 	else
@@ -185,6 +201,7 @@ void exec_LDSTP_v(struct arm_cpu *cpu, const struct a64_LDSTP_v *i)
 	u64 next = base + (s64)i->imm * size;
 	u64 va = i->mode == 1 ? base : next;
 
+	check_align(cpu, va, size, !i->l);
 	if (i->l) {
 		struct tcg_vreg v0 = load_vector(cpu, va, lg);
 		struct tcg_vreg v1 = load_vector(cpu, va + size, lg);
@@ -242,8 +259,10 @@ void exec_LDRA(struct arm_cpu *cpu, const struct a64_LDRA *i)
 {
 	s64 offset = ((i->s ? -512 : 0) + (s64)i->imm) * 8;
 	u64 base = pac_auth(cpu, cpu_xsp(cpu, i->rn), 0, i->b ? PAC_DB : PAC_DA);
-	u64 val = tcg_load(&cpu->tcg, base + offset, 8);
+	u64 val;
 
+	check_align(cpu, base + offset, 8, false);
+	val = tcg_load(&cpu->tcg, base + offset, 8);
 	if (i->w)
 		cpu_set_xsp(cpu, i->rn, base + offset);
 	cpu_set_x(cpu, i->rt, val);

@@ -1,6 +1,7 @@
 /* target/arm/sem_vec_mem.c - AdvSIMD loads and stores of structures (Arm DDI 0487, C7.2: LD1 to
  * LD4, LD1R to LD4R, ST1 to ST4). */
 #include "accel/tcg/mem.h"
+#include "target/arm/sem_mem.h"
 #include "target/arm/sem_vec.h"
 
 static void post_index(struct arm_cpu *cpu, unsigned rn, unsigned rm, u64 base, unsigned bytes)
@@ -62,6 +63,7 @@ void exec_LDST_multi(struct arm_cpu *cpu, const struct a64_LDST_multi *i)
 
 	multi_layout(i->opc, &rpt, &selem);
 	bytes = rpt * selem * (8u << i->q);
+	check_align(cpu, base, 1u << i->size, !i->l);
 	if (i->l) {
 		load_multi(cpu, i, base);
 	} else {
@@ -79,6 +81,7 @@ static void lane(struct arm_cpu *cpu, const struct a64_LDST_lane *i, unsigned lg
 	unsigned count = (i->opc & 1) * 2 + i->r + 1;
 	u64 base = cpu_xsp(cpu, i->rn), val[4];
 
+	check_align(cpu, base, 1u << lg, !i->l);
 	for (unsigned n = 0; n < count && i->l; n++)
 		val[n] = tcg_load(&cpu->tcg, base + (n << lg), 1u << lg);
 	if (!i->l)

@@ -298,6 +298,31 @@ struct arm_range_copy {
 	u8 *from[2], *done;
 };
 
+/* SCTLR_ELx.A: only the reference functions of loads and stores look at their alignment. */
+static bool must_check(const struct arm_region *r, const struct a64_insn *insn)
+{
+	bool memory = (insn->raw & 0x0a000000) == 0x08000000;
+
+	return memory && r->cpu->tcg.state_key & ARM_KEY_ALIGN;
+}
+
+static void exec_sp_written(struct arm_cpu *cpu, const union a64_args *args)
+{
+	arm_state_changed(cpu); /* to ARM_KEY_SP_ODD */
+	cpu->tcg.exit_request = 1;
+}
+
+/* The stack pointer has been written: leave the region if it is no multiple of 16. */
+static void check_sp(struct trans *t)
+{
+	flags_sync(t);
+	e_alui(t, E_AND, 0, E_T0, 31, 15);
+	e_st_field(t, 0, offsetof(struct arm_cpu, sp_low), E_T0);
+	e_call_if(t, offsetof(struct arm_cpu, sp_low), ~0u, (void (*)(void))exec_sp_written, NULL,
+		  0);
+	e_exit_check(t);
+}
+
 static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
 {
 	const struct a64_insn *insn = &r->insn[i];
@@ -313,8 +338,10 @@ static void translate_insn(struct trans *t, struct arm_region *r, unsigned i)
 		e_call(t, (void (*)(void))exec_fp_trap, NULL, 0, end);
 		return;
 	}
-	if (!apply_rule(t, insn))
+	if (must_check(r, insn) || !apply_rule(t, insn))
 		e_call(t, (void (*)(void))exec, &insn->args, sizeof(insn->args), end);
+	if (r->cpu->tcg.state_key & ARM_KEY_SP_CHECK && arm_may_misalign_sp(insn))
+		check_sp(t);
 	if (end) /* what follows is reached by branches only */
 		t->flags = (struct flags_state){ .where = FLAGS_STORED };
 }

@@ -36,6 +36,9 @@ struct arm_range {
 /* Find the range that begins with instruction @first, which must be worth it. */
 bool arm_find_range(const struct arm_region *r, unsigned first, struct arm_range *range);
 
+/* An instruction that may leave a stack pointer that is no multiple of 16, if it was one. */
+bool arm_may_misalign_sp(const struct a64_insn *insn);
+
 /* Registers that an instruction with a translation rule may write. */
 u32 arm_written(const struct a64_insn *insn);
 

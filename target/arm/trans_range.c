@@ -150,19 +150,52 @@ static bool classify(const struct arm_region *r, const struct a64_insn *insn, un
 	return !(arm_written(insn) >> base & 1);
 }
 
+static bool no_multiple_of_16(bool writes_sp, s32 imm)
+{
+	return writes_sp && imm & 15;
+}
+
+bool arm_may_misalign_sp(const struct a64_insn *insn)
+{
+	const union a64_args *a = &insn->args;
+	bool rd = (insn->raw & 31) == 31, rn = (insn->raw >> 5 & 31) == 31;
+
+	switch (insn->op) {
+	case A64_ADDSUB_i:
+		return rd && !a->ADDSUB_i.s && !(rn && (a->ADDSUB_i.sh || !(a->ADDSUB_i.imm & 15)));
+	case A64_ADDSUB_x: return rd && !a->ADDSUB_x.s;
+	case A64_LOGIC_i:
+		return rd && a->LOGIC_i.opc != 3 &&
+		       (a->LOGIC_i.opc != 0 ||
+			a64_bitmask(a->LOGIC_i.n, a->LOGIC_i.immr, a->LOGIC_i.imms) & 15);
+	case A64_LDST_i: return no_multiple_of_16(rn && a->LDST_i.mode & 1, a->LDST_i.imm);
+	case A64_LDST_iv: return no_multiple_of_16(rn && a->LDST_iv.mode & 1, a->LDST_iv.imm);
+	case A64_LDSTP:
+		return no_multiple_of_16(rn && a->LDSTP.mode & 1,
+					 (s32)a->LDSTP.imm * (a->LDSTP.opc == 2 ? 8 : 4));
+	case A64_LDSTP_v:
+		return no_multiple_of_16(rn && a->LDSTP_v.mode & 1,
+					 (s32)a->LDSTP_v.imm * (4 << a->LDSTP_v.opc));
+	case A64_LDST_multi: return rn && a->LDST_multi.post;
+	case A64_LDST_lane: return rn && a->LDST_lane.post;
+	case A64_LDRA: return rn && a->LDRA.w;
+	default: return false;
+	}
+}
+
 bool arm_find_range(const struct arm_region *r, unsigned first, struct arm_range *range)
 {
 	unsigned base = base_of(&r->insn[first]), accesses = 0;
 	s32 moved = 0, hi = 0;
 	struct step s;
 
-	if (base == 32 || !arm_hint_for(r, base))
+	if (base == 32 || !arm_hint_for(r, base) || r->cpu->tcg.state_key & ARM_KEY_ALIGN)
 		return false;
 	*range = (struct arm_range){ .first = first, .base = base };
 	for (unsigned i = first; i < r->n && (i == first || !r->target[i]); i++) {
 		s32 lo = range->lo, top = hi;
 
-		if (!classify(r, &r->insn[i], base, &s))
+		if (!classify(r, &r->insn[i], base, &s) || arm_may_misalign_sp(&r->insn[i]))
 			break;
 		if (s.access) {
 			lo = accesses ? MIN(lo, moved + s.lo) : moved + s.lo;

@@ -90,6 +90,11 @@ struct arm_exception {
 	bool pending;
 };
 
+/* Bits of tcg.state_key, besides those of arm_state_key() alone. */
+#define ARM_KEY_SP_ODD   (1u << 8)  /* the stack pointer is no multiple of 16 */
+#define ARM_KEY_SP_CHECK (1u << 9)  /* ... and then it must not be a base (SCTLR_ELx.SA, SA0) */
+#define ARM_KEY_ALIGN    (1u << 10) /* accesses must be aligned (SCTLR_ELx.A) */
+
 #define ARM_BREAKPOINTS 6 /* the last two can compare contexts */
 #define ARM_WATCHPOINTS 4
 
@@ -123,8 +128,9 @@ struct arm_cpu {
 	u64 pac_key[PAC_KEYS][2]; /* low, high half */
 	u32 irq_lines;            /* bits of enum arm_irq_line; atomic */
 	GHashTable *sysregs;      /* registers of this CPU only, see target/arm/sysreg.h */
-	u8 stepped;               /* ARM_STEPPED_x: what the last software step executed */
-	enum arm_wait waiting;    /* set by WFI and WFE together with tcg.exit_request */
+	u32 sp_low; /* for translated code: low bits of a stack pointer that was just written */
+	u8 stepped; /* ARM_STEPPED_x: what the last software step executed */
+	enum arm_wait waiting; /* set by WFI and WFE together with tcg.exit_request */
 	bool has_el2, has_el3;
 	u8 pa_range; /* ID_AA64MMFR0_EL1.PARange */
 	enum arm_conduit conduit;
