@@ -421,7 +421,7 @@ static struct tcg_region *translate_locked(struct tcg_cpu *cpu, struct code_page
 
 static struct tcg_region **found_at(u64 phys, u32 key)
 {
-	u64 hash = ((phys >> 2) + ((u64)key << 44)) * 0x9e3779b97f4a7c15ull;
+	u64 hash = (phys >> 2 ^ key * 0xd6e8feb86659fd93ull) * 0x9e3779b97f4a7c15ull;
 
 	return &found[hash >> (64 - FOUND_BITS)];
 }

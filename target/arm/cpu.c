@@ -112,7 +112,7 @@ u32 arm_state_key(const struct arm_cpu *cpu)
 	return cpu_el(cpu) | arm_fp_enabled(cpu) << 2 | !!(cpu->pstate & PSTATE_IL) << 3 |
 	       !!(cpu->fpcr & FPCR_FZ) << 4 | (cpu->pstate & PSTATE_SPSEL) << 5 | cpu->bti_on << 6 |
 	       !!(cpu->mdscr_el1 & MDSCR_SS) << 7 | alignment_key(cpu) | host << 11 |
-	       arm_step_key(cpu);
+	       pac_state_key(cpu) << 12 | arm_step_key(cpu);
 }
 
 /* AHP, DN, FZ, RMode, FZ16; trap enables are RAZ/WI as on CPUs without trapping. */

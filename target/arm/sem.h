@@ -118,4 +118,15 @@ u64 pac_sign(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key);
 u64 pac_auth(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key);
 u64 pac_strip(struct arm_cpu *cpu, u64 ptr);
 
+/* For the translation rules. pac_field() - bits of a pointer of the upper or lower range that hold
+ * the signature: below bit 55 from the size of the address space on, and bits 63:56 unless they are
+ * ignored (TBI). pac_state_key() - what that depends on, 14 bits. pac_inline_el() - exception level
+ * whose registers decide about the usual case, 0: leave it to the reference functions.
+ * pac_enable() - bit of its SCTLR_ELx without which nothing is done. */
+#define PAC_MULTIPLIER 0xd6e8feb86659fd93ull
+unsigned pac_inline_el(const struct arm_cpu *cpu);
+u32 pac_enable(enum arm_pac_key key);
+u64 pac_field(const struct arm_cpu *cpu, bool high);
+u32 pac_state_key(const struct arm_cpu *cpu);
+
 #endif

@@ -5,25 +5,22 @@
 #include "target/arm/el2.h"
 #include "target/arm/sem.h"
 
-#define SCTLR_EnIA (1ull << 31)
-#define SCTLR_EnIB (1ull << 30)
-#define SCTLR_EnDA (1ull << 27)
-#define SCTLR_EnDB (1ull << 13)
+#define SCTLR_EnIA (1u << 31)
+#define SCTLR_EnIB (1u << 30)
+#define SCTLR_EnDA (1u << 27)
+#define SCTLR_EnDB (1u << 13)
 #define TCR_TBI    (1ull << 20) /* of a single range */
 #define TCR_TBI0   (1ull << 37)
 #define TCR_TBI1   (1ull << 38)
 
-/* Finaliser of a 64-bit multiplicative hash: every input bit reaches every output bit. */
-static u64 mix(u64 v)
-{
-	v = (v ^ v >> 32) * 0xd6e8feb86659fd93;
-	v = (v ^ v >> 32) * 0xd6e8feb86659fd93;
-	return v ^ v >> 32;
-}
-
+/* A multiplicative hash: each input bit reaches the upper half, which signatures are taken from.
+ * trans_pauth.c does the same. */
 static u64 compute_pac(u64 ptr, u64 modifier, const u64 key[2])
 {
-	return mix(mix(mix(ptr ^ key[0]) + modifier) ^ key[1]);
+	u64 v = (ptr ^ key[0]) * PAC_MULTIPLIER;
+
+	v = (((v ^ v >> 32) + modifier) ^ key[1]) * PAC_MULTIPLIER;
+	return (v ^ v >> 32) * PAC_MULTIPLIER;
 }
 
 /* HCR_EL2.API: what would use a key is EL2's to allow. */
@@ -35,24 +32,33 @@ static void trap_instruction(struct arm_cpu *cpu)
 	arm_raise(cpu, EC_PAUTH, 0, 0);
 }
 
+u32 pac_enable(enum arm_pac_key key)
+{
+	static const u32 enable[] = { SCTLR_EnIA, SCTLR_EnIB, SCTLR_EnDA, SCTLR_EnDB };
+
+	return enable[key];
+}
+
 static bool key_enabled(struct arm_cpu *cpu, enum arm_pac_key key)
 {
-	static const u64 enable[] = { SCTLR_EnIA, SCTLR_EnIB, SCTLR_EnDA, SCTLR_EnDB };
-
-	if (!cpu_has(cpu, ARM_FEAT_PAUTH) || !(cpu->sctlr_el[arm_control_el(cpu)] & enable[key]))
+	if (!cpu_has(cpu, ARM_FEAT_PAUTH) ||
+	    !(cpu->sctlr_el[arm_control_el(cpu)] & pac_enable(key)))
 		return false;
 	trap_instruction(cpu);
 	return true;
 }
 
-/* Bits of a pointer that hold the signature: below bit 55 from the size of the address space
- * on, and bits 63:56 unless they are ignored (TBI). */
-static u64 pac_field(const struct arm_cpu *cpu, u64 ptr)
+static bool has_two_ranges(const struct arm_cpu *cpu)
 {
-	bool high = ptr >> 55 & 1;
 	unsigned el = arm_control_el(cpu);
-	bool two = el == 1 || (el == 2 && arm_is_host(cpu)); /* ranges of addresses */
-	u64 tcr = cpu->tcr_el[el];
+
+	return el == 1 || (el == 2 && arm_is_host(cpu));
+}
+
+u64 pac_field(const struct arm_cpu *cpu, bool high)
+{
+	bool two = has_two_ranges(cpu);
+	u64 tcr = cpu->tcr_el[arm_control_el(cpu)];
 	unsigned txsz = (high && two ? tcr >> 16 : tcr) & 0x3f;
 	bool tbi = tcr & (!two ? TCR_TBI : high ? TCR_TBI1 : TCR_TBI0);
 	u64 field;
@@ -61,6 +67,20 @@ static u64 pac_field(const struct arm_cpu *cpu, u64 ptr)
 		txsz = 16;
 	field = ~(u64)0 << (64 - txsz) & ~(1ull << 55);
 	return tbi ? field & ~(0xffull << 56) : field;
+}
+
+unsigned pac_inline_el(const struct arm_cpu *cpu)
+{
+	if (!has_two_ranges(cpu) || (cpu->has_el2 && cpu_el(cpu) < 2))
+		return 0;
+	return arm_control_el(cpu);
+}
+
+u32 pac_state_key(const struct arm_cpu *cpu)
+{
+	u64 tcr = cpu->tcr_el[arm_control_el(cpu)];
+
+	return (tcr & 0x3f) | (tcr >> 16 & 0x3f) << 6 | (tcr >> 37 & 3) << 12;
 }
 
 static u64 canonical(u64 ptr, u64 field)
@@ -74,7 +94,7 @@ u64 pac_sign(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key)
 
 	if (!key_enabled(cpu, key))
 		return ptr;
-	field = pac_field(cpu, ptr);
+	field = pac_field(cpu, ptr >> 55 & 1);
 	plain = canonical(ptr, field);
 	pac = compute_pac(plain, modifier, cpu->pac_key[key]);
 	if (plain != ptr) /* was not canonical: the signature must not authenticate */
@@ -88,7 +108,7 @@ u64 pac_auth(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key)
 
 	if (!key_enabled(cpu, key))
 		return ptr;
-	field = pac_field(cpu, ptr);
+	field = pac_field(cpu, ptr >> 55 & 1);
 	plain = canonical(ptr, field);
 	pac = compute_pac(plain, modifier, cpu->pac_key[key]);
 	if (((ptr ^ pac) & field) == 0)
@@ -101,7 +121,7 @@ u64 pac_auth(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key)
 
 u64 pac_strip(struct arm_cpu *cpu, u64 ptr)
 {
-	return canonical(ptr, pac_field(cpu, ptr));
+	return canonical(ptr, pac_field(cpu, ptr >> 55 & 1));
 }
 
 void exec_PAC(struct arm_cpu *cpu, const struct a64_PAC *i)

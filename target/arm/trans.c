@@ -143,7 +143,9 @@ u32 arm_written(const struct a64_insn *insn)
 	case A64_MSR_DAIFI:
 	case A64_CCMP: return 0;
 	case A64_B:
-	case A64_BLR: return 1u << 30;
+	case A64_BLR:
+	case A64_PAC_LR: return 1u << 30;
+	case A64_PAC_H: return 1u << 17;
 	case A64_LDST_u: return insn->args.LDST_u.opc ? rt : 0;
 	case A64_LDST_r: return insn->args.LDST_r.opc ? rt : 0;
 	case A64_LDST_i:

@@ -288,6 +288,31 @@ void e_call_if(struct trans *t, unsigned field, u32 mask, void (*fn)(void), cons
 	t->v_zero64 = t->v_zero32 = 0;
 }
 
+u8 *e_unless(struct trans *t, unsigned field, u32 mask)
+{
+	x_rm(t, 0, 0xf7, 0, RBP, (s32)field - CPU_BIAS); /* test dword, imm */
+	x_u32(t, mask);
+	return x_jcc32(t, CC_E);
+}
+
+unsigned e_instead(struct trans *t, unsigned a, void (*fn)(void), const void *args, unsigned size)
+{
+	unsigned r = x_use(t, 1, a, RAX);
+	struct slow_path *s;
+
+	x_rr(t, 1, OP_TEST, r, r);
+	s = x_slow(t, SLOW_EXEC, x_jcc32(t, CC_NE));
+	s->fn = fn;
+	s->args_size = size;
+	memcpy(s->args, args, size);
+	return s - t->slow;
+}
+
+void e_instead_end(struct trans *t, unsigned n)
+{
+	t->slow[n].done = t->p;
+}
+
 /* ---- out of line ---- */
 
 static void slow_exit(struct trans *t, struct slow_path *s)

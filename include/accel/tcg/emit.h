@@ -199,7 +199,9 @@ void e_store_exclusive(struct trans *t, unsigned size, unsigned d, unsigned v,
  */
 void e_range_begin(struct trans *t, unsigned base, s32 lo, bool reads, bool writes, u8 *from[2]);
 void e_range_end(struct trans *t);
-/* Let the jump @from lead here. */
+/* Let the jump @from lead here; e_unless() returns one that is taken if no bit of @mask is set in a
+ * 32-bit field. */
+u8 *e_unless(struct trans *t, unsigned field, u32 mask);
 void e_here(struct trans *t, u8 *from);
 /* Go to code address @to, which was t->p once. */
 void e_jump(struct trans *t, u8 *to);
@@ -223,6 +225,11 @@ void e_goto_reg(struct trans *t, unsigned a);
  * been synchronised. */
 void e_call_if(struct trans *t, unsigned field, u32 mask, void (*fn)(void), const void *args,
 	       unsigned size);
+/* e_instead() - if register @a is not 0, call fn(cpu, args) as e_call() does instead of what is
+ * emitted up to e_instead_end() with the value returned. Until the last such test no guest state
+ * may have been changed. */
+unsigned e_instead(struct trans *t, unsigned a, void (*fn)(void), const void *args, unsigned size);
+void e_instead_end(struct trans *t, unsigned n);
 /* After e_call(): leave before the next instruction if cpu->exit_request is set. */
 void e_exit_check(struct trans *t);
 /* Call fn(cpu, args) with the complete state in memory; @size bytes of args are copied. With @end
