@@ -388,13 +388,39 @@ static GHashTable *builtins(void)
 	return builtin_table;
 }
 
-const struct arm_sysreg *arm_sysreg_find(struct arm_cpu *cpu, unsigned key)
+static const struct arm_sysreg *look_up(struct arm_cpu *cpu, unsigned key)
 {
 	const struct arm_sysreg *reg = NULL;
 
 	if (cpu->sysregs)
 		reg = g_hash_table_lookup(cpu->sysregs, GUINT_TO_POINTER(key));
 	return reg ? reg : g_hash_table_lookup(builtins(), GUINT_TO_POINTER(key));
+}
+
+/* How often registers have been added to any CPU. */
+static unsigned added;
+
+/* A register that one region reads again and again, or that is not there (DC ZVA), is looked up
+ * once: this thread's last answers. */
+const struct arm_sysreg *arm_sysreg_find(struct arm_cpu *cpu, unsigned key)
+{
+	static __thread struct {
+		const struct arm_cpu *cpu;
+		const GHashTable *sysregs;
+		const struct arm_sysreg *reg;
+		unsigned key, added;
+	} answer[64], *a;
+	unsigned now = __atomic_load_n(&added, __ATOMIC_RELAXED);
+
+	a = &answer[(key ^ key >> 5 ^ key >> 10) % ARRAY_SIZE(answer)];
+	if (a->cpu != cpu || a->key != key || a->added != now || a->sysregs != cpu->sysregs) {
+		a->reg = look_up(cpu, key);
+		a->cpu = cpu;
+		a->sysregs = cpu->sysregs;
+		a->key = key;
+		a->added = now;
+	}
+	return a->reg;
 }
 
 void arm_sysreg_foreach(struct arm_cpu *cpu, void (*fn)(const struct arm_sysreg *reg, void *opaque),
@@ -420,4 +446,5 @@ void arm_sysreg_add(struct arm_cpu *cpu, const struct arm_sysreg *regs, unsigned
 		cpu->sysregs = g_hash_table_new(NULL, NULL);
 	for (unsigned i = 0; i < n; i++)
 		g_hash_table_insert(cpu->sysregs, GUINT_TO_POINTER(regs[i].key), (void *)&regs[i]);
+	__atomic_fetch_add(&added, 1, __ATOMIC_RELAXED);
 }

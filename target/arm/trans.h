@@ -44,6 +44,8 @@ u32 arm_written(const struct a64_insn *insn);
 
 /* MSR that only stores: it does not end a region. */
 bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i);
+/* System instruction that only stores, likewise. */
+bool arm_sysop_is_plain(const struct arm_cpu *cpu, const struct a64_SYSOP *i);
 
 /* A page hint pays for this base register: it is no pointer that was just loaded. */
 bool arm_hint_for(const struct arm_region *r, unsigned rn);

@@ -188,6 +188,23 @@ bool trans_MSR(struct trans *t, const struct a64_MSR *i)
 	return true;
 }
 
+#define KEY_DC_ZVA SYSREG(1, 3, 7, 4, 1)
+
+/* Kernels clear pages with DC ZVA. EL0 may use it only by leave of EL1. */
+bool arm_sysop_is_plain(const struct arm_cpu *cpu, const struct a64_SYSOP *i)
+{
+	return !i->l && SYSREG(1, i->op1, i->crn, i->crm, i->op2) == KEY_DC_ZVA &&
+	       cpu_el(cpu) == (cpu->has_el2 ? 2 : 1);
+}
+
+bool trans_SYSOP(struct trans *t, const struct a64_SYSOP *i)
+{
+	if (!arm_sysop_is_plain(region_of(t)->cpu, i))
+		return false;
+	e_zero_line(t, gx(i->rt), (void (*)(void))exec_SYSOP, i, sizeof(*i));
+	return true;
+}
+
 bool trans_MRS_TPIDR0(struct trans *t, const struct a64_MRS_TPIDR0 *i)
 {
 	e_ld_field(t, 1, gx(i->rt), offsetof(struct arm_cpu, tpidr_el[0]));

@@ -398,6 +398,22 @@ void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 	a.slow->done = t->p;
 }
 
+void e_zero_line(struct trans *t, unsigned a, void (*slow)(void), const void *args, unsigned size)
+{
+	const struct e_address at = {
+		.base = E_T0, .aligned = true, .slow = slow, .args = args, .args_size = size
+	};
+	struct slow_path *s;
+
+	x_get(t, 1, RAX, a);
+	x_ri(t, 1, 4, RAX, -64);
+	s = check(t, SLOW_STORE, RAX, 64, &at);
+	x_rr(t, 1, OP_ADD, RAX, RCX);
+	for (unsigned i = 0; i < 64; i += 8)
+		x_mov_mi(t, 1, RAX, i, 0);
+	s->done = t->p;
+}
+
 struct slow_path *x_checked_address(struct trans *t, enum slow_kind kind, unsigned size,
 				    const struct e_address *at)
 {

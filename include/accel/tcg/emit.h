@@ -170,6 +170,10 @@ void e_load_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 void e_store_vector(struct trans *t, unsigned size, const u8 *v, unsigned n,
 		    const struct e_address *at);
 
+/* Clear the 64 bytes that lie around the address in register @a, 64-byte aligned; call @slow as
+ * with at->slow where that is not plain memory. */
+void e_zero_line(struct trans *t, unsigned a, void (*slow)(void), const void *args, unsigned size);
+
 /*
  * Atomics of 1 to 8 bytes; at->aligned and at->slow must be set, and no range be open.
  * e_atomic: d = old value, which is replaced. e_compare_swap: if the old value is d, store v; d =
