@@ -28,6 +28,7 @@ struct config {
 	JsonObject *run_with;
 	JsonObject *overcommit;
 	JsonObject *icount;
+	JsonObject *semihosting; /* without arg=; NULL: not given */
 	GPtrArray *accels; /* of config_item */
 	GPtrArray *objects, *devices, *chardevs, *mons, *drives, *blockdevs, *nets, *globals;
 	GPtrArray *fw_cfg, *add_fds, *numa;
@@ -37,6 +38,7 @@ struct config {
 	char *cpu, *kernel, *initrd, *append, *dtb, *bios, *uuid, *incoming;
 	char *pidfile, *log_mask, *log_file, *mem_path, *qtest, *qtest_log, *gdb, *data_dir, *runas;
 	char *chroot, *sandbox;
+	char *semihosting_args; /* those of arg=, with spaces between */
 
 	bool mem_prealloc;
 	bool snapshot;

@@ -15,6 +15,7 @@ struct monitor_server;
 struct objects;
 struct qapi_event_sink;
 struct qtest_server;
+struct semihosting_config;
 
 /* Takes what a CPU model has; see target_desc. */
 struct cpu_visitor {
@@ -37,6 +38,9 @@ struct target_desc {
 	 * with @err. */
 	int (*cpu_expand)(struct machine *m, const char *text, const struct cpu_visitor *v,
 			  GError **err);
+	/* Semihosting, of a machine that is set up. NULL: there is no such thing. */
+	void (*semihosting_enable)(struct machine *m, const struct semihosting_config *config);
+	void (*semihosting_disable)(void); /* the vCPUs are gone */
 	/* inject_nmi() - 0 or -errno with @err. NULL: there is no such thing. */
 	int (*inject_nmi)(struct machine *m, GError **err);
 	/* Whether vCPUs list in "unavailable-features" what was asked for and cannot be had:

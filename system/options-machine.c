@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "help.h"
+#include "semihosting.h"
 #include "util/error.h"
 #include "util/keyval.h"
 #include "util/log.h"
@@ -106,6 +107,10 @@ const struct option_desc options_machine[] = {
 	{ "icount", "[shift=]N|auto[,sleep=on|off][,align=on|off]",
 	  "with TCG: guest time is the number of instructions, times 2^N ns", option_merge,
 	  TO(icount) },
+	{ "semihosting", NULL, "as -semihosting-config enable=on", semihosting_parse },
+	{ "semihosting-config",
+	  "[enable=]on|off[,target=native|auto][,chardev=ID][,userspace=on|off][,arg=TEXT...]",
+	  "arm64: calls of the guest to the host's files and console", semihosting_parse },
 	{ "enable-kvm", NULL, "as -accel kvm", parse_accel_flag },
 	{ "smp", "[cpus=]N[,maxcpus=N,sockets=N,dies=N,cores=N,threads=N]", "number of vCPUs",
 	  option_merge, TO(smp) },
@@ -167,8 +172,6 @@ const struct option_desc options_machine[] = {
 	{ "virtfs", "...", "no 9p exists; use a virtio-blk disk", NULL },
 	{ "loadvm", "NAME", "no snapshots exist; use -incoming file:PATH", NULL },
 	{ "usbdevice", "...", "no USB exists; leave it out", NULL },
-	{ "semihosting", NULL, "it belongs to arm64; leave it out", NULL },
-	{ "semihosting-config", "...", "it belongs to arm64; leave it out", NULL },
 	{ "usb", NULL, "no machine here has USB", option_no_meaning },
 	{ "no-hpet", NULL, "machines here have no HPET", option_no_meaning },
 	{ "no-acpi", NULL, "use -machine acpi=off", option_no_meaning },

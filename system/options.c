@@ -60,12 +60,15 @@ void config_free(struct config *c)
 	GPtrArray *lists[] = { c->accels,  c->objects,   c->devices, c->chardevs, c->mons,
 			       c->drives,  c->blockdevs, c->nets,    c->globals,  c->fw_cfg,
 			       c->add_fds, c->numa,      c->serials, c->monitors };
-	JsonObject *objects[] = { c->machine, c->smp,    c->memory,   c->boot,       c->rtc,
-				  c->name,    c->action, c->run_with, c->overcommit, c->icount };
-	char *texts[] = { c->cpu,      c->kernel,   c->initrd,   c->append,    c->dtb,
-			  c->bios,     c->uuid,     c->incoming, c->pidfile,   c->log_mask,
-			  c->log_file, c->mem_path, c->qtest,    c->qtest_log, c->gdb,
-			  c->data_dir, c->runas,    c->chroot,   c->sandbox };
+	JsonObject *objects[] = { c->machine,    c->smp,    c->memory,     c->boot,
+				  c->rtc,        c->name,   c->action,     c->run_with,
+				  c->overcommit, c->icount, c->semihosting };
+	char *texts[] = {
+		c->cpu,      c->kernel,   c->initrd,   c->append,    c->dtb,
+		c->bios,     c->uuid,     c->incoming, c->pidfile,   c->log_mask,
+		c->log_file, c->mem_path, c->qtest,    c->qtest_log, c->gdb,
+		c->data_dir, c->runas,    c->chroot,   c->sandbox,   c->semihosting_args
+	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(lists); i++)
 		g_ptr_array_unref(lists[i]);

@@ -20,6 +20,7 @@
 #include "gdb/gdb.h"
 #include "qtest.h"
 #include "sandbox.h"
+#include "semihosting.h"
 #include "util/error.h"
 #include "util/keyval.h"
 #include "util/log.h"
@@ -227,7 +228,7 @@ int emulator_setup(struct emulator *e, GError **err)
 	ret = setup_machine_devices(e, err);
 	if (ret)
 		return ret;
-	if (setup_migration(e, err))
+	if (setup_semihosting(e, err) || setup_migration(e, err))
 		return -EINVAL;
 	if (e->cfg->qtest) {
 		e->qtest = qtest_create(e->machine, e->cfg->qtest, e->cfg->qtest_log, err);
@@ -281,6 +282,7 @@ void emulator_teardown(struct emulator *e)
 	machine_destroy(e->machine);
 	net_cleanup();
 	vm_destroy(e->vm);
+	teardown_semihosting();
 	state_registry_destroy(e->registry);
 	objects_destroy(e->objects);
 	chardev_cleanup();

@@ -1,7 +1,9 @@
 /* system/target-aarch64.c - what qemu-system-aarch64 is built of. */
 #include "emulator.h"
 
+#include "hw/machine.h"
 #include "target/arm.h"
+#include "target/arm/semihosting.h"
 
 static char *cpu_help(void)
 {
@@ -37,6 +39,15 @@ static int cpu_expand(struct machine *m, const char *text, const struct cpu_visi
 	return 0;
 }
 
+static void semihosting_enable(struct machine *m, const struct semihosting_config *config)
+{
+	u64 base, limit;
+
+	arm_semihosting_enable(m->vm, config);
+	machine_free_ram(m, &base, &limit);
+	arm_semihosting_set_heap(base, limit);
+}
+
 static const struct accel_ops *const accels[] = { &tcg_accel_ops, &qtest_accel_ops, NULL };
 
 const struct target_desc target_desc = {
@@ -46,4 +57,6 @@ const struct target_desc target_desc = {
 	.cpu_models = arm_cpu_models,
 	.cpu_needs_kvm = cpu_needs_kvm,
 	.cpu_expand = cpu_expand,
+	.semihosting_enable = semihosting_enable,
+	.semihosting_disable = arm_semihosting_disable,
 };

@@ -83,7 +83,10 @@ static int load_kernel(struct arm_boot *b, u64 *end, GError **err)
 		return -EINVAL;
 	}
 	b->entry = place_kernel(b, kernel, end);
-	return machine_add_blob(b->m, "kernel", b->entry, kernel, err);
+	if (machine_add_blob(b->m, "kernel", b->entry, kernel, err))
+		return -EINVAL;
+	machine_blob_uses(b->m, b->entry, *end - b->entry);
+	return 0;
 }
 
 static int load_initrd(struct arm_boot *b, u64 kernel_end, GError **err)

@@ -8,6 +8,7 @@
 struct blob {
 	char *name;
 	u64 gpa;
+	u64 used; /* bytes of memory that it takes when it runs; 0: as many as it has */
 	GBytes *data;
 };
 
@@ -58,6 +59,61 @@ int machine_add_blob(struct machine *m, const char *name, u64 gpa, GBytes *data,
 	b->data = g_bytes_ref(data);
 	g_ptr_array_add(m->blobs, b);
 	return 0;
+}
+
+void machine_blob_uses(struct machine *m, u64 gpa, u64 size)
+{
+	for (guint i = 0; i < m->blobs->len; i++) {
+		struct blob *b = m->blobs->pdata[i];
+
+		if (b->gpa == gpa)
+			b->used = size;
+	}
+}
+
+static int by_address(gconstpointer a, gconstpointer b)
+{
+	const struct blob *x = *(struct blob *const *)a, *y = *(struct blob *const *)b;
+
+	return x->gpa < y->gpa ? -1 : x->gpa > y->gpa;
+}
+
+static void take_larger(u64 base, u64 end, u64 *best_base, u64 *best_limit)
+{
+	base = ROUND_UP(base, (u64)4096);
+	end -= end % 4096;
+	if (base < end && end - base > *best_limit - *best_base) {
+		*best_base = base;
+		*best_limit = end;
+	}
+}
+
+void machine_free_ram(struct machine *m, u64 *base, u64 *limit)
+{
+	const struct flat_view *view = address_space_view_get(m->vm->memory);
+	g_autoptr(GPtrArray) blobs = g_ptr_array_copy(m->blobs, NULL, NULL);
+
+	*base = *limit = 0;
+	g_ptr_array_sort(blobs, by_address);
+	for (unsigned i = 0; i < view->nranges; i++) {
+		const struct flat_range *r = &view->ranges[i];
+		u64 at = r->base, end = r->base + r->size;
+
+		if (r->map->kind != MAP_RAM)
+			continue;
+		for (guint n = 0; n < blobs->len; n++) {
+			const struct blob *b = blobs->pdata[n];
+
+			u64 used_end = MAX(blob_end(b), b->gpa + b->used);
+
+			if (b->gpa >= end || used_end <= at)
+				continue;
+			take_larger(at, b->gpa, base, limit);
+			at = used_end;
+		}
+		take_larger(at, end, base, limit);
+	}
+	address_space_view_put(m->vm->memory, view);
 }
 
 void blobs_write(struct machine *m)

@@ -256,4 +256,14 @@ void machine_send_msi(struct machine *m, u16 requester, u64 addr, u32 data);
  */
 int machine_add_blob(struct machine *m, const char *name, u64 gpa, GBytes *data, GError **err);
 
+/* machine_blob_uses() - the blob at @gpa is a program that uses @size bytes from there on. */
+void machine_blob_uses(struct machine *m, u64 gpa, u64 size);
+
+/*
+ * machine_free_ram() - the largest piece of RAM without a blob, as whole pages: what the machine
+ * leaves to a program without an operating system.
+ * @base, @limit: guest physical; equal if there is none.
+ */
+void machine_free_ram(struct machine *m, u64 *base, u64 *limit);
+
 #endif

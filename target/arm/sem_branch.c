@@ -3,6 +3,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
+#include "target/arm/semihosting.h"
 
 void exec_B(struct arm_cpu *cpu, const struct a64_B *i)
 {
@@ -208,7 +209,8 @@ void exec_BRK(struct arm_cpu *cpu, const struct a64_BRK *i)
 
 void exec_HLT(struct arm_cpu *cpu, const struct a64_HLT *i)
 {
-	arm_undefined(cpu); /* halting debug is not implemented */
+	if (i->imm != SEMIHOSTING_IMM || !arm_semihosting_call(cpu))
+		arm_undefined(cpu); /* halting debug is not implemented */
 }
 
 void exec_UDF(struct arm_cpu *cpu, const struct a64_UDF *i)
