@@ -12,6 +12,7 @@
 #include "accel/internal.h"
 #include "util/error.h"
 #include "util/lock.h"
+#include "util/log.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -113,6 +114,11 @@ int vcpu_reset(struct vcpu *cpu, GError **err)
 	assert(machine_lock_held());
 	cpu->halted = false;
 	cpu->ops->reset(cpu);
+	if (log_enabled(LOG_CPU_RESET) && cpu->ops->describe) {
+		g_autofree char *text = cpu->ops->describe(cpu);
+
+		log_write(LOG_CPU_RESET, "CPU %d is reset\n%s", cpu->index, text);
+	}
 	return vcpu_put_state(cpu, err);
 }
 

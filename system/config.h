@@ -29,7 +29,7 @@ struct config {
 	JsonObject *overcommit;
 	JsonObject *icount;
 	JsonObject *semihosting; /* without arg=; NULL: not given */
-	GPtrArray *accels; /* of config_item */
+	GPtrArray *accels;       /* of config_item */
 	GPtrArray *objects, *devices, *chardevs, *mons, *drives, *blockdevs, *nets, *globals;
 	GPtrArray *fw_cfg, *add_fds, *numa;
 	GPtrArray *serials;  /* of config_item with text; likewise: */
@@ -37,12 +37,14 @@ struct config {
 
 	char *cpu, *kernel, *initrd, *append, *dtb, *bios, *uuid, *incoming;
 	char *pidfile, *log_mask, *log_file, *mem_path, *qtest, *qtest_log, *gdb, *data_dir, *runas;
-	char *chroot, *sandbox;
+	char *chroot, *sandbox, *log_filter;
 	char *semihosting_args; /* those of arg=, with spaces between */
 
 	bool mem_prealloc;
 	bool snapshot;
-	bool stopped; /* -S */
+	bool perf_map; /* -perfmap */
+	bool one_insn; /* -one-insn-per-tb */
+	bool stopped;  /* -S */
 	bool no_reboot, no_shutdown;
 	bool daemonize;
 	bool no_defaults;

@@ -45,6 +45,8 @@ int main(int argc, char **argv)
 	ret = config_parse(e.cfg, argc, argv, &err);
 	if (!ret && (e.cfg->log_mask || e.cfg->log_file))
 		ret = log_set(e.cfg->log_mask, e.cfg->log_file, &err);
+	if (!ret && e.cfg->log_filter)
+		ret = log_set_filter(e.cfg->log_filter, &err);
 	if (!ret && e.cfg->daemonize)
 		ret = daemon_fork(&err);
 	if (!ret) {

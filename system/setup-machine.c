@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "accel/tcg.h"
 #include "accel/tcg/icount.h"
 #include "accel/vcpu.h"
 #include "block/block.h"
@@ -286,9 +287,16 @@ static int accel_try(struct emulator *e, JsonObject *opts, JsonObject *machine, 
 			  "-icount counts the instructions of translated code; use -accel tcg");
 		return -ENODEV;
 	}
+	if ((e->cfg->perf_map || e->cfg->one_insn) && ops != &tcg_accel_ops) {
+		error_set(err, "-%s is about translated code; use -accel tcg",
+			  e->cfg->perf_map ? "perfmap" : "one-insn-per-tb");
+		return -ENODEV;
+	}
 	props = json_object_new();
 	keyval_merge(props, opts);
 	json_object_remove_member(props, "accel");
+	if (e->cfg->one_insn)
+		json_object_set_string_member(props, "one-insn-per-tb", "on");
 	/* Older command lines give these to the machine. */
 	for (const char *const *k =
 		     (const char *const[]){ "kernel-irqchip", "kernel_irqchip", NULL };
@@ -332,7 +340,7 @@ static int setup_accel(struct emulator *e, JsonObject *machine, GError **err)
 	}
 	json_object_remove_member(machine, "kernel-irqchip");
 	json_object_remove_member(machine, "kernel_irqchip");
-	return 0;
+	return e->cfg->perf_map ? tcg_perf_map_open(err) : 0;
 }
 
 /* The memory back end of the main RAM: -machine memory-backend=, -numa node,memdev=, -mem-path. */

@@ -24,8 +24,53 @@ static const struct {
 	{ "mmu", LOG_MMU, "translation table walks" },
 	{ "cpu", LOG_CPU, "registers before each region" },
 	{ "cpu_reset", LOG_CPU_RESET, "registers at reset" },
-	{ "trace", LOG_TRACE, "trace events" },
+	{ "nochain", LOG_NOCHAIN, "regions do not lead to each other: with exec, log each entry" },
 };
+
+/* QEMU's, and why there is nothing to log. */
+static const struct {
+	const char *name, *why;
+} refused[] = {
+	{ "op", "there is no intermediate code; use in_asm and out_asm" },
+	{ "op_opt", "there is no intermediate code; use in_asm and out_asm" },
+	{ "op_ind", "there is no intermediate code; use in_asm and out_asm" },
+	{ "op_plugin", "there are no plugins" },
+	{ "plugin", "there are no plugins" },
+	{ "page", "it belongs to emulation of single programs; use mmu" },
+	{ "strace", "it belongs to emulation of single programs; use int" },
+	{ "pcall", "it belongs to x86; use int" },
+	{ "fpu", "cpu shows FPCR and FPSR, not the vectors" },
+	{ "vpu", "cpu shows FPCR and FPSR, not the vectors" },
+	{ "tid", "a log file for each thread does not exist; use -D" },
+	{ "invalid_mem", "use guest_errors" },
+	{ "trace", "there are no trace events; use the other categories" },
+	{ "all", "name the categories that you want" },
+};
+
+static bool name_is(const char *text, size_t len, const char *name)
+{
+	return strlen(name) == len && !strncmp(text, name, len);
+}
+
+/* Sets the bit of a name; else says why it cannot. A name may carry what it is about: "trace:x". */
+static int add_category(const char *name, u32 *mask, GError **err)
+{
+	size_t len = strcspn(name, ":");
+
+	for (unsigned i = 0; i < ARRAY_SIZE(categories); i++)
+		if (!strcmp(name, categories[i].name)) {
+			*mask |= categories[i].bit;
+			return 0;
+		}
+	for (unsigned i = 0; i < ARRAY_SIZE(refused); i++)
+		if (name_is(name, len, refused[i].name)) {
+			error_set(err, "-d %s is not supported: %s (see -d help)", name,
+				  refused[i].why);
+			return -EINVAL;
+		}
+	error_set(err, "-d: unknown category '%s' (see -d help)", name);
+	return -EINVAL;
+}
 
 int log_set(const char *names, const char *path, GError **err)
 {
@@ -33,19 +78,11 @@ int log_set(const char *names, const char *path, GError **err)
 	u32 mask = 0;
 	FILE *f;
 
-	for (char **n = list; *n; n++) {
-		unsigned i;
-
-		for (i = 0; i < ARRAY_SIZE(categories); i++)
-			if (!strcmp(*n, categories[i].name))
-				break;
-		if (i == ARRAY_SIZE(categories)) {
-			error_set(err, "-d: unknown category '%s' (see -d help)", *n);
+	for (char **n = list; *n; n++)
+		if (add_category(*n, &mask, err)) {
 			g_strfreev(list);
 			return -EINVAL;
 		}
-		mask |= categories[i].bit;
-	}
 	g_strfreev(list);
 
 	f = path ? fopen(path, "ae") : NULL;
@@ -64,12 +101,76 @@ int log_set(const char *names, const char *path, GError **err)
 	return 0;
 }
 
+/* ---- addresses ---- */
+
+struct range {
+	u64 first, last;
+};
+
+static GArray *filter; /* of struct range; NULL: all */
+
+/* One range, whose end is @text's. */
+static bool parse_range(const char *text, struct range *r)
+{
+	char *end, how;
+	u64 a = g_ascii_strtoull(text, &end, 0), b;
+
+	how = *end;
+	if (end == text || !how || (how == '.' && end[1] != '.'))
+		return false;
+	text = end + (how == '.' ? 2 : 1);
+	b = g_ascii_strtoull(text, &end, 0);
+	if (end == text || *end || (how != '.' && !b))
+		return false;
+	switch (how) {
+	case '.': *r = (struct range){ a, b }; break;
+	case '+': *r = (struct range){ a, a + b - 1 }; break;
+	case '-': *r = (struct range){ a - b + 1, a }; break;
+	default: return false;
+	}
+	return r->first <= r->last;
+}
+
+int log_set_filter(const char *ranges, GError **err)
+{
+	g_auto(GStrv) list = g_strsplit(ranges, ",", -1);
+
+	filter = g_array_new(FALSE, FALSE, sizeof(struct range));
+	for (char **n = list; *n; n++) {
+		struct range r;
+
+		if (!parse_range(*n, &r)) {
+			error_set(
+				err,
+				"-dfilter: '%s' is no range: FIRST..LAST, FIRST+SIZE or LAST-SIZE",
+				*n);
+			return -EINVAL;
+		}
+		g_array_append_val(filter, r);
+	}
+	return 0;
+}
+
+bool log_wants_address(u64 addr)
+{
+	for (guint i = 0; filter && i < filter->len; i++) {
+		const struct range *r = &g_array_index(filter, struct range, i);
+
+		if (addr >= r->first && addr <= r->last)
+			return true;
+	}
+	return !filter;
+}
+
 char *log_categories_help(void)
 {
 	GString *s = g_string_new("Log categories (comma separated):\n");
 
 	for (unsigned i = 0; i < ARRAY_SIZE(categories); i++)
 		g_string_append_printf(s, "%-16s %s\n", categories[i].name, categories[i].help);
+	g_string_append(s, "Known from QEMU and refused:\n");
+	for (unsigned i = 0; i < ARRAY_SIZE(refused); i++)
+		g_string_append_printf(s, "%-16s %s\n", refused[i].name, refused[i].why);
 	return g_string_free(s, FALSE);
 }
 

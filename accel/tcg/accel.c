@@ -26,13 +26,16 @@ static int parse_thread(JsonObject *props, bool *single, GError **err)
 
 static int parse_props(struct tcg_accel *tcg, JsonObject *props, bool *single, GError **err)
 {
+	bool one_insn = false;
 	u64 mib = 0;
 	int ret;
 
 	tcg->jit = true;
 	if (parse_thread(props, single, err) ||
-	    keyval_take_bool(props, "jit", &tcg->jit, err) == -EINVAL)
+	    keyval_take_bool(props, "jit", &tcg->jit, err) == -EINVAL ||
+	    keyval_take_bool(props, "one-insn-per-tb", &one_insn, err) == -EINVAL)
 		return -EINVAL;
+	tcg_set_one_insn(one_insn);
 	ret = keyval_take_u64(props, "tb-size", &mib, err);
 	if (ret == -EINVAL)
 		return ret;
@@ -198,6 +201,7 @@ const struct accel_ops tcg_accel_ops = {
 	.name = "tcg",
 	.desc = "translation of the guest's code",
 	.props_help = "jit=on|off       translate; off: interpret, slowly (default: on)\n"
+		      "one-insn-per-tb=on|off  one instruction in each translation (default: off)\n"
 		      "tb-size=MIB      room for translations, 1 to 1024; 0: the default, 64\n"
 		      "thread=multi     one thread for each vCPU (default without -icount)\n"
 		      "thread=single    one thread for all, in turns\n",

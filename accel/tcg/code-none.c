@@ -2,6 +2,9 @@
 #include "accel/tcg/code.h"
 #include "accel/tcg/mem.h"
 #include "accel/tcg/region.h"
+#include "accel/tcg.h"
+#include "accel/tcg/trace.h"
+#include "util/error.h"
 
 bool tcg_code_in_page(u64 phys)
 {
@@ -21,9 +24,24 @@ int tcg_set_code_size(u64 size)
 	return 0;
 }
 
+void tcg_set_one_insn(bool on)
+{
+}
+
+void tcg_trace_exec(struct tcg_cpu *cpu, const void *code)
+{
+}
+
+int tcg_perf_map_open(GError **err)
+{
+	error_set(err, "-perfmap: on this host nothing is translated");
+	return -ENOTSUP;
+}
+
 bool tcg_cpu_register(struct tcg_cpu *cpu, bool jit)
 {
 	cpu->use_jit = false;
+	cpu->step_pc = ~(u64)0;
 	work_add_cpu(cpu);
 	return false;
 }

@@ -3,6 +3,8 @@
 #include "accel/tcg/debug.h"
 #include "accel/tcg/region.h"
 #include "accel/tcg/single.h"
+#include "accel/tcg/trace.h"
+#include "util/log.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -87,9 +89,11 @@ static void run_region(struct tcg_cpu *cpu)
 		step(cpu);
 		return;
 	}
+	if (log_enabled(LOG_EXEC | LOG_CPU))
+		tcg_trace_exec(cpu, code);
 	site = host_enter(cpu, code);
 	cpu->region_end = 0;
-	if (site)
+	if (site && !log_enabled(LOG_NOCHAIN))
 		region_chain(cpu, site);
 }
 

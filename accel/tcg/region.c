@@ -10,6 +10,8 @@
 #include "accel/tcg/code.h"
 #include "accel/tcg/mem.h"
 #include "accel/tcg/region.h"
+#include "accel/tcg/trace.h"
+#include "util/log.h"
 #include "accel/tcg/work.h"
 
 #define CODE_DEFAULT (64 * MiB)
@@ -113,6 +115,13 @@ static bool init_locked(void)
 	host_pages = g_hash_table_new(NULL, NULL);
 	all_regions = g_ptr_array_new();
 	return true;
+}
+
+static bool one_insn;
+
+void tcg_set_one_insn(bool on)
+{
+	one_insn = on;
 }
 
 int tcg_set_code_size(u64 size)
@@ -397,10 +406,11 @@ static struct tcg_region *translate_locked(struct tcg_cpu *cpu, struct code_page
 	unsigned first, last;
 
 	t.words = (const u32 *)(guest->host + cpu->pc_off);
-	t.max_insns = MIN(TCG_MAX_INSNS, (TCG_PAGE_SIZE - cpu->pc_off) / 4);
+	t.max_insns = one_insn ? 1 : MIN(TCG_MAX_INSNS, (TCG_PAGE_SIZE - cpu->pc_off) / 4);
 	e_begin(&t);
 	cpu->ops->translate(cpu, &t);
 	e_end(&t);
+	tcg_trace_region(&t, code_next + code_rx, t.p - code_next);
 	code_next = t.p;
 
 	r->phys = page->phys | cpu->pc_off;
@@ -484,6 +494,8 @@ const void *region_find(struct tcg_cpu *cpu)
 		r = lookup_locked(cpu, &guest);
 		g_mutex_unlock(&lock);
 	}
+	if (log_enabled(LOG_NOCHAIN)) /* translated code would find it there */
+		return r->entry + code_rx;
 	cpu->mmu->jc_used |= (u64)1 << ((jc - cpu->mmu->jc) / (JC_SIZE / 64));
 	jc->host = r->entry + code_rx;
 	jc->pc = pc;

@@ -15,6 +15,10 @@ bool accel_is_tcg(const struct accel *a);
 /* tcg_accel_jit() - whether guest code is translated (else interpreted). */
 bool tcg_accel_jit(const struct accel *a);
 
+/* tcg_perf_map_open() - tell perf of translated code from now on. 0, or -errno with @err. Main
+ * thread, before there is a CPU. */
+int tcg_perf_map_open(GError **err);
+
 /* tcg_stepping() - whether a debugger executes one instruction: interrupts are to wait, and the CPU
  * not to. */
 bool tcg_stepping(const struct tcg_cpu *cpu);

@@ -16,8 +16,8 @@ enum log_category {
 	LOG_INT = 1 << 5,
 	LOG_MMU = 1 << 6,
 	LOG_CPU = 1 << 7,
-	LOG_TRACE = 1 << 8,
-	LOG_CPU_RESET = 1 << 9,
+	LOG_CPU_RESET = 1 << 8,
+	LOG_NOCHAIN = 1 << 9, /* nothing to write: has every region looked up, for LOG_EXEC */
 };
 
 /*
@@ -29,6 +29,17 @@ enum log_category {
  * Context: main thread, start-up or monitor.
  */
 int log_set(const char *names, const char *path, GError **err);
+
+/*
+ * log_set_filter() - guest addresses that categories about code are limited to, as after -dfilter:
+ * FIRST..LAST, FIRST+SIZE or LAST-SIZE, comma separated.
+ *
+ * Return: 0, or -EINVAL with @err naming the range. Context: main thread, start-up.
+ */
+int log_set_filter(const char *ranges, GError **err);
+
+/* log_wants_address() - whether code at a guest's virtual address is to be logged. */
+bool log_wants_address(u64 addr);
 
 /* log_categories_help() - a text that lists the categories, one a line. Free with g_free(). */
 char *log_categories_help(void);

@@ -2,6 +2,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/cpu-features.h"
 #include "target/arm/mmu.h"
+#include "util/log.h"
 #include "target/arm/self_debug.h"
 
 #define ESR_IL     (1u << 25)
@@ -86,7 +87,25 @@ void arm_exception_return(struct arm_cpu *cpu, u64 pc, u64 spsr)
 		arm_set_pstate(cpu, (spsr & ~keep) | (cpu->pstate & keep) | PSTATE_IL);
 	}
 	cpu->tcg.npc = pc;
+	log_write(LOG_INT, "CPU %u: exception return to EL%u at 0x%" PRIx64 "\n",
+		  (unsigned)(cpu->mpidr & 0xff), cpu_el(cpu), pc);
 	arm_unmasked(cpu);
+}
+
+static void log_entry(const struct arm_cpu *cpu, enum arm_vector kind, unsigned from, unsigned el)
+{
+	static const char *const names[] = { "synchronous exception", "IRQ", "FIQ", "SError" };
+	u64 esr = cpu->esr_el[el];
+
+	log_write(LOG_INT,
+		  "CPU %u: %s from EL%u at 0x%" PRIx64 " to EL%u, 0x%" PRIx64 ", SPSR 0x%" PRIx64
+		  "\n",
+		  (unsigned)(cpu->mpidr & 0xff), names[kind / 0x80], from, cpu->elr_el[el], el,
+		  tcg_pc(&cpu->tcg), cpu->spsr_el[el]);
+	if (kind == VECTOR_SYNC)
+		log_write(LOG_INT, "  EC 0x%x ISS 0x%x ESR 0x%" PRIx64 " FAR 0x%" PRIx64 "\n",
+			  (unsigned)(esr >> 26 & 0x3f), (unsigned)(esr & 0x1ffffff), esr,
+			  cpu->far_el[el]);
 }
 
 /* Common part of entry to level @el at vector @kind, with the interrupted pc as return address. */
@@ -110,6 +129,8 @@ static void enter(struct arm_cpu *cpu, enum arm_vector kind, unsigned el)
 	cpu->elr_el[el] = tcg_pc(&cpu->tcg);
 	arm_set_pstate(cpu, new);
 	tcg_set_pc(&cpu->tcg, (cpu->vbar_el[el] & ~(u64)0x7ff) + offset);
+	if (log_enabled(LOG_INT))
+		log_entry(cpu, kind, from, el);
 }
 
 static unsigned target_level(const struct arm_cpu *cpu)

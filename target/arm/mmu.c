@@ -13,6 +13,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/mmu-internal.h"
 #include "target/arm/sem.h"
+#include "util/log.h"
 
 #define ISS_WNR      (1u << 6)
 #define ISS_S1PTW    (1u << 7)
@@ -391,6 +392,10 @@ static _Noreturn void raise_fault(struct arm_cpu *cpu, u64 va, enum tcg_access a
 	arm_raise(cpu, access == TCG_EXEC ? EC_IABORT : EC_DABORT, iss, va);
 }
 
+static const char *const access_names[] = {
+	[TCG_READ] = "read", [TCG_WRITE] = "write", [TCG_EXEC] = "fetch"
+};
+
 void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned size,
 		  struct tcg_page *page)
 {
@@ -399,8 +404,14 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 	struct arm_translation t;
 	struct arm_bus_page bus;
 
-	if (!arm_translate_address(cpu, &regime, va, access, &t))
+	if (!arm_translate_address(cpu, &regime, va, access, &t)) {
+		log_write(LOG_MMU, "EL%u: %s of 0x%" PRIx64 ": fault 0x%x%s\n", cpu_el(cpu),
+			  access_names[access], va, t.fsc, t.stage2 ? " of stage 2" : "");
 		raise_fault(cpu, va, access, &t);
+	}
+	log_write(LOG_MMU, "EL%u: %s of 0x%" PRIx64 " is at 0x%" PRIx64 ", %s%s%s\n", cpu_el(cpu),
+		  access_names[access], va, t.phys, t.read ? "r" : "-", t.write ? "w" : "-",
+		  t.device ? " device" : "");
 	if (t.device && access != TCG_EXEC && va & (size - 1) && size <= 8) {
 		t.fsc = 0x21; /* alignment */
 		t.stage2 = t.s1ptw = false;

@@ -120,6 +120,13 @@ static void flush(struct tcg_cpu *tcg)
 	arm_mmu_flush(arm_cpu_of(tcg));
 }
 
+static char *describe(struct vcpu *vcpu);
+
+static char *describe_tcg(struct tcg_cpu *tcg)
+{
+	return describe(arm_vcpu_of_tcg(tcg)->vcpu);
+}
+
 static const struct tcg_ops arm_tcg_ops = {
 	.fill = arm_mmu_fill,
 	.io_read = arm_mmu_io_read,
@@ -134,6 +141,7 @@ static const struct tcg_ops arm_tcg_ops = {
 	.translate = arm_translate,
 #endif
 	.rearm = rearm,
+	.describe = describe_tcg,
 	.flush = flush,
 };
 

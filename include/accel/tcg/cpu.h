@@ -80,6 +80,8 @@ struct tcg_ops {
 	/* Make first_store be called anew for every page with page.track; forget every
 	 * translation of addresses. For the accelerator; NULL in tests without it. */
 	void (*rearm)(struct tcg_cpu *cpu);
+	/* Registers as text for -d cpu; free with g_free(). NULL: they cannot be shown. */
+	char *(*describe)(struct tcg_cpu *cpu);
 	void (*flush)(struct tcg_cpu *cpu);
 };
 
@@ -210,6 +212,9 @@ static inline unsigned tcg_cpu_refund(const struct tcg_cpu *cpu)
  * Return: 0; -ERANGE if jumps could not reach across it; -EBUSY once there is a CPU.
  */
 int tcg_set_code_size(u64 size);
+
+/* tcg_set_one_insn() - translate instructions one by one. Main thread, before there is a CPU. */
+void tcg_set_one_insn(bool on);
 
 /*
  * tcg_select() - choose the address space and the state that translations depend on.
