@@ -3,6 +3,7 @@
 
 import subprocess
 
+from lib import linux_arm64
 from lib.testcase import FunctionalTest, main
 
 # With one nanosecond for each instruction and a counter of 1 GHz: exact.
@@ -135,6 +136,33 @@ class Single(FunctionalTest):
         """Each vCPU gets its turn although none ever waits."""
         a = self.machine('a', guest='writer', smp=3, append='cpus=3 beat=5')
         a.serial.wait(r'(?s)\..*\..*\.', 60)
+
+
+class Linux(FunctionalTest):
+    """A boot to the shell, twice: the same instructions, the same words."""
+
+    arch = 'aarch64'
+    accel = 'tcg'
+    slow = True
+    needs_guests = False
+    timeout = 900
+
+    def boot(self, name, cpus):
+        a = self.machine(name, '-kernel', linux_arm64.kernel(), '-initrd', linux_arm64.initrd(), '-cpu', 'max',
+                         '-append', 'console=ttyAMA0', '-icount', 'shift=1,sleep=off', '-nic', 'none',
+                         '-rtc', 'base=2026-01-01T00:00:00,clock=vm', '-no-reboot', guest=None, memory='512M',
+                         machine='virt,dtb-randomness=off', smp=cpus, paused=True)
+        a.qmp.cmd('cont')
+        a.serial.wait('guest: ready', 400)
+        text = a.serial.text()
+        a.close()
+        return text[:text.index('guest: ready')]
+
+    def test_one_cpu(self):
+        self.assertMultiLineEqual(self.boot('a', 1), self.boot('b', 1))
+
+    def test_two_cpus(self):
+        self.assertMultiLineEqual(self.boot('a', 2), self.boot('b', 2))
 
 
 class Refusals(FunctionalTest):

@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from lib import host
+from lib.serial import Serial
 from lib.testcase import FunctionalTest, main
 
 # What the guest prints up to the console test; @ is its command line before the directory.
@@ -100,27 +101,31 @@ class Calls(Semihosting):
         self.assertEqual(p.returncode, 42)
         self.assertIn('begins: %s x y \n' % host.guest('semihost', self.arch), p.stderr)
 
-    def test_console_on_a_character_device(self):
-        a = self.machine('a', '-semihosting-config', 'enable=on,chardev=serial0,arg=' + self.dir, guest='semihost',
-                         paused=True)
+    def with_console(self):
+        """A machine whose calls have a character device, and its other end."""
+        console = Serial(self.path('console'))
+        self.addCleanup(console.close)
+        a = self.machine('a', '-chardev', 'socket,id=semi,path=' + self.path('console'), '-semihosting-config',
+                         'enable=on,chardev=semi,arg=' + self.dir, guest='semihost', paused=True)
         a.qmp.cmd('cont')
-        a.serial.wait('type three\n', 60)
+        console.wait('type three\n', 60)
+        return a, console
+
+    def test_console_on_a_character_device(self):
+        a, console = self.with_console()
         for char, code in (('x', 'first: 120\n'), ('y', 'second: 121\n'), ('z', 'third: 122\n')):
-            a.serial.command(char, code)
+            console.command(char, code)
         self.assertEqual(a.wait_exit(), 42)
         for line in ('tty: 1\n', 'to output\n', 'to error\n', 'c\n', 'END\n'):
-            self.assertIn(line, a.serial.text())
+            self.assertIn(line, console.text())
 
     def test_it_can_be_stopped_while_it_waits_for_input(self):
-        a = self.machine('a', '-semihosting-config', 'enable=on,chardev=serial0,arg=' + self.dir, guest='semihost',
-                         paused=True)
-        a.qmp.cmd('cont')
-        a.serial.wait('type three\n', 60)
+        a, console = self.with_console()
         a.qmp.cmd('stop')
         self.assertEqual(a.status(), 'paused')
         a.qmp.cmd('cont')
         for char in 'xyz':
-            a.serial.command(char, ': ')
+            console.command(char, ': ')
         self.assertEqual(a.wait_exit(), 42)
 
     def test_end_is_an_event(self):

@@ -17,7 +17,7 @@ class Log(FunctionalTest):
 
     def run_guest(self, *args, guest='timer'):
         """Run a guest to its end; what it logged."""
-        log = self.path('log')
+        log = self.path('log%d' % len(os.listdir(self.dir)))
         p = subprocess.run([self.binary, '-M', 'virt,gic-version=3', '-accel', self.accel, '-icount',
                             'shift=6,sleep=off', '-display', 'none', '-nodefaults', '-serial', 'stdio', '-kernel',
                             str(host.guest(guest, self.arch)), '-D', log, *args],
@@ -44,11 +44,8 @@ class Categories(Log):
         text = self.run_guest('-d', 'in_asm,exec', '-dfilter', '0x%x..0x%x' % (START, START + 3))
         self.assertEqual(len(re.findall('IN:', text)), 1)
         self.assertEqual(len(re.findall('Trace:', text)), 1)
-        for range_text in ('0x%x+4' % START, '0x%x-4' % (START + 3)):
-            self.assertEqual(len(re.findall('IN:', self.run_guest('-d', 'in_asm', '-dfilter', range_text, '-D',
-                                                                  self.path(range_text)) or '')), 0)
-            with open(self.path(range_text), encoding='utf-8') as f:
-                self.assertEqual(f.read().count('IN:'), 1)
+        for addresses in ('0x%x+4' % START, '0x%x-4' % (START + 3)):
+            self.assertEqual(self.run_guest('-d', 'in_asm', '-dfilter', addresses).count('IN:'), 1)
 
     def test_exec(self):
         """Without chaining each entry is there."""
@@ -56,7 +53,6 @@ class Categories(Log):
         self.assertEqual(len(re.findall(entries, self.run_guest('-d', 'exec'))), 1)
         code = '0x%x..0x%x' % (START, START + 0x400)   # the boot code, with a loop over 512 table entries
         few = self.run_guest('-d', 'exec', '-dfilter', code).count('Trace:')
-        os.remove(self.path('log'))
         self.assertGreater(self.run_guest('-d', 'exec,nochain', '-dfilter', code).count('Trace:'), few + 500)
 
     def test_cpu(self):
@@ -108,7 +104,8 @@ class PerfMap(Log):
 
 class Refusals(Log):
     def refused(self, *args):
-        p = subprocess.run([self.binary, '-M', 'virt', '-accel', 'tcg', '-display', 'none', *args],
+        accel = () if '-accel' in args else ('-accel', 'tcg')
+        p = subprocess.run([self.binary, '-M', 'virt', *accel, '-display', 'none', *args],
                            capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual(p.returncode, 1, args)
         return p.stderr
