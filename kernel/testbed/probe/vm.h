@@ -25,6 +25,7 @@ struct probe_options {
 	unsigned long stride;       /* the guest writes every stride-th page */
 	unsigned long step;         /* of the order in which it writes them; odd */
 	unsigned long signal_ns;    /* interval of a signal to the caller, 0: none */
+	bool may_report_more;       /* pages that the guest did not write are no failure */
 	enum backing backing;
 };
 

@@ -185,6 +185,12 @@ class Console(unittest.TestCase):
             self.assertLessEqual({*suites.injected_cases(name)},
                                  {*suites.CASES, *suites.SELFTESTS})
         self.assertNotIn('ring', suites.injected_cases('list cannot be written'))
+        self.assertNotIn('dirty_log_test -M clear-log',
+                         suites.injected_cases('entries of clean pages'))
+        self.assertIn('dirty_log_test -M clear-log', suites.injected_cases('page is refused'))
+        self.assertIn(' -x; ', suites.counted_command(['get'],
+                                                      suites.cpu_with('entries come twice')))
+        self.assertNotIn(' -x', suites.counted_command(['get'], suites.cpu_with('slow')))
 
     def test_results_of_other_cpus_are_other_files(self):
         version = 'An emulator whose name is already as long as a file name may be here'
