@@ -47,6 +47,7 @@ struct config {
 	bool stopped;  /* -S */
 	bool no_reboot, no_shutdown;
 	bool daemonize;
+	bool no_acpi;
 	bool no_defaults;
 	bool nographic;
 	bool only_migratable;

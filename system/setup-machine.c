@@ -453,6 +453,10 @@ int setup_machine(struct emulator *e, GError **err)
 	struct config *c = e->cfg;
 
 	json_object_remove_member(machine, "type");
+	/* libvirt gives the option to every guest without ACPI, whatever the machine. */
+	if (c->no_acpi && machine_find_prop(e->machine, "acpi") &&
+	    !json_object_has_member(machine, "acpi"))
+		json_object_set_string_member(machine, "acpi", "off");
 	if (setup_accel(e, machine, err) || apply_options(e, err) || choose_ram(e, machine, err) ||
 	    machine_set_props(e->machine, machine, err))
 		return -EINVAL;

@@ -18,6 +18,7 @@ static int check_properties(const struct virt *v, GError **err)
 		{ v->secure, "secure=on", "there is no EL3" },
 		{ v->mte, "mte=on", "CPUs have no memory tagging" },
 		{ v->ras, "ras=on", "no errors are reported to guests" },
+		{ v->acpi == OOA_ON, "acpi=on", "guests get a device tree" },
 		{ v->iommu, "iommu=smmuv3", "there is no SMMU" },
 	};
 
@@ -38,11 +39,6 @@ static int check_options(const struct machine *m, GError **err)
 	if (o->max_ram_size > o->ram_size || o->ram_slots) {
 		error_set(err, "-m: machine %s has no memory slots to plug more into",
 			  m->type->name);
-		return -ENOTSUP;
-	}
-	if (o->max_cpus > o->cpus) {
-		error_set(err, "-smp: machine %s cannot plug CPUs: maxcpus must be cpus, %u",
-			  m->type->name, o->cpus);
 		return -ENOTSUP;
 	}
 	if (o->dies > 1) {
@@ -141,6 +137,7 @@ static const struct property virt_props[] = {
 	PROP(struct virt, virtualization, "virtualization", BOOL, "off", "have EL2"),
 	PROP(struct virt, highmem, "highmem", BOOL, "on", "use addresses above 4 GiB"),
 	PROP(struct virt, mte, "mte", BOOL, "off", "have memory tagging"),
+	PROP(struct virt, acpi, "acpi", ON_OFF_AUTO, "auto", "describe devices by ACPI"),
 	PROP(struct virt, ras, "ras", BOOL, "off", "report memory errors to the guest"),
 	PROP_NAMES(struct virt, iommu, "iommu", "none", "have an IOMMU", iommu_names),
 	PROP(struct virt, dtb_randomness, "dtb-randomness", BOOL, "on",

@@ -88,6 +88,7 @@ struct virt {
 	/* Properties. */
 	bool secure, virtualization, mte, ras, dtb_randomness, highmem, want_its;
 	int iommu;
+	int acpi;                        /* enum on_off_auto */
 	struct block_backend *pflash[2]; /* NULL: none */
 	char *dumpdtb;                   /* NULL: run */
 	char *gic_version;               /* NULL: the machine chooses */

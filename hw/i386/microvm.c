@@ -445,6 +445,7 @@ const struct machine_type microvm_machine_type = {
 	.default_ram_size = 128 * MiB,
 	.default_cpu = "qemu64",
 	.max_cpus = 255,
+	.has_acpi = true,
 	.has_io = true,
 	.instance_size = sizeof(struct microvm),
 	.props = microvm_props,

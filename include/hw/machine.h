@@ -96,6 +96,7 @@ struct machine_type {
 	u64 default_ram_size;       /* bytes */
 	const char *default_cpu;
 	unsigned max_cpus;
+	bool has_acpi;                /* it can describe its devices by ACPI */
 	bool has_io;                  /* the VM needs a port address space */
 	size_t instance_size;         /* of the struct that begins with struct machine */
 	const struct property *props; /* PROP_END-terminated */

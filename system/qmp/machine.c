@@ -18,14 +18,6 @@ struct qapi_target_info *qmp_query_target(struct machine *m, GError **err)
 	return info;
 }
 
-static bool has_prop(const struct machine_type *t, const char *name)
-{
-	for (const struct property *p = t->props; p && p->name; p++)
-		if (!strcmp(p->name, name))
-			return true;
-	return false;
-}
-
 GPtrArray *qmp_query_machines(struct machine *m, const struct qapi_query_machines_args *args,
 			      GError **err)
 {
@@ -41,7 +33,7 @@ GPtrArray *qmp_query_machines(struct machine *m, const struct qapi_query_machine
 					       ((*t)->alias && !strcmp(def, (*t)->alias)));
 		info->is_default = info->has_is_default;
 		info->cpu_max = (*t)->max_cpus;
-		info->acpi = has_prop(*t, "acpi");
+		info->acpi = (*t)->has_acpi;
 		info->default_ram_id = g_strdup((*t)->default_ram_id);
 		if ((*t)->default_cpu)
 			info->default_cpu_type = g_strdup_printf("%s-%s", (*t)->default_cpu,

@@ -124,7 +124,7 @@ STARTS = (
 
 # Accepted with a warning, which must match.
 WARNS = (
-    ('-no-hpet', 'no-hpet'), ('-no-acpi', 'acpi=off'), ('-realtime mlock=off', 'mem-lock'),
+    ('-no-hpet', 'no-hpet'), ('-realtime mlock=off', 'mem-lock'),
     ('-soundhw hda', 'soundhw'), ('-usb', 'usb'), ('-localtime', 'localtime'),
     ('-k de', '-k de'), ('-boot menu=on', 'menu'),
     ('-accel hvf -accel qtest', '(?s)-accel hvf.*falling back to qtest'),

@@ -78,5 +78,76 @@ class Migrate(LibvirtTest):
                         '--compressed', '--comp-methods', 'xbzrle', '--comp-xbzrle-cache', '16777216')
 
 
+class Job(LibvirtTest):
+    """A migration that is slow on purpose, and what virsh does to it."""
+
+    def setUp(self):
+        super().setUp()
+        self.a, self.b = self.daemon(), self.daemon()
+        self.define(self.a, append='window=16M fill=64M rate=20')
+        self.a.virsh('start', NAME)
+        self.a.serial.wait(r'READY\n', 60)
+
+    def begin(self, *flags):
+        job = self.a.virsh_begin('migrate', '--live', '--unsafe', *flags, '--migrateuri', 'tcp://127.0.0.1', NAME,
+                                 self.b.uri)
+        self.addCleanup(self.end, job)
+        return job
+
+    @staticmethod
+    def end(job):
+        if job.poll() is None:
+            job.kill()
+        job.communicate()
+
+    def wait_processed(self):
+        self.wait_for(lambda: 'Memory processed' in self.a.virsh('domjobinfo', NAME), 'the migration runs', 60)
+
+    def check_moved(self, job):
+        _, told = job.communicate(timeout=120)
+        self.assertEqual(job.returncode, 0, told)
+        self.assertEqual(self.b.virsh('domstate', NAME), 'running')
+        self.assertTrue(self.b.serial.command('c', r'(OK|BAD)[^\n]*\n').group(1) == 'OK')
+
+    def test_knobs_while_it_runs(self):
+        job = self.begin('--bandwidth', '1', '--compressed', '--comp-methods', 'xbzrle')
+        self.wait_processed()
+        self.assertEqual(self.a.virsh('migrate-getspeed', NAME), '1')
+        self.a.virsh('migrate-setmaxdowntime', NAME, '500')
+        self.assertEqual(self.a.virsh('migrate-getmaxdowntime', NAME), '500')
+        self.a.virsh('migrate-compcache', NAME, '--size', '33554432')
+        self.assertIn('32.000 MiB', self.a.virsh('migrate-compcache', NAME))
+        self.a.virsh('migrate-setspeed', NAME, '4000')
+        self.check_moved(job)
+
+    def test_abort(self):
+        job = self.begin('--bandwidth', '1')
+        self.wait_processed()
+        self.a.virsh('domjobabort', NAME)
+        _, told = job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn('canceled', told)
+        self.assertEqual(self.a.virsh('domstate', NAME), 'running')
+        self.new_serial(self.b)
+        self.check_moved(self.begin())
+
+    def test_suspend_after_a_time(self):
+        job = self.begin('--bandwidth', '1', '--timeout', '1', '--timeout-suspend')
+        self.wait_processed()
+        self.wait_for(lambda: self.a.virsh('domstate', NAME) == 'paused', 'the guest is suspended', 60)
+        self.a.virsh('migrate-setspeed', NAME, '4000')
+        self.check_moved(job)
+
+    def test_refused(self):
+        for flags, pattern in ((['--parallel'], 'multifd'), (['--postcopy'], 'postcopy'),
+                               (['--compressed', '--comp-methods', 'mt'], 'compress')):
+            with self.subTest(flags=flags):
+                job = self.begin(*flags)
+                _, told = job.communicate(timeout=60)
+                self.assertNotEqual(job.returncode, 0)
+                self.assertRegex(told, pattern + ".* is not supported")
+                self.assertEqual(self.a.virsh('domstate', NAME), 'running')
+
+
 if __name__ == '__main__':
     main()

@@ -45,7 +45,9 @@ unix_sock_rw_perms = "0700"
 auth_unix_ro = "none"
 auth_unix_rw = "none"
 host_uuid = "{uuid}"
-log_outputs = "{level}:file:{dir}/log/libvirtd.log"
+log_level = 3
+log_filters = "{level}:qemu_monitor_json 3:*"
+log_outputs = "1:file:{dir}/log/libvirtd.log"
 '''
 
 DOMAIN = '''<domain type='{type}'><name>{name}</name><uuid>{uuid}</uuid>
@@ -155,6 +157,11 @@ class Daemon:
         if done.returncode:
             raise VirshError('virsh %s: %s' % (' '.join(args), done.stderr.strip()))
         return done.stdout.strip()
+
+    def virsh_begin(self, *args):
+        """Start virsh and do not wait; returns the process, whose stderr is text."""
+        return subprocess.Popen(['virsh', '-q', '-c', self.uri, *args], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def define(self, name, **values):
         """Make a domain known; values fill the text above."""
