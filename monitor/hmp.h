@@ -91,4 +91,8 @@ void hmp_info_iothreads(struct hmp_call *call);
 void hmp_info_hotpluggable_cpus(struct hmp_call *call);
 void hmp_info_text(struct hmp_call *call);
 
+/* Dirty-state engines (monitor/hmp-engines.c). */
+void hmp_info_hdbss(struct hmp_call *call);
+void hmp_info_hacdbs(struct hmp_call *call);
+
 #endif

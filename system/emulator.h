@@ -26,6 +26,17 @@ struct cpu_visitor {
 	void *opaque;
 };
 
+/* Dirty-state engines of CPUs, for the monitors. */
+struct dirty_engine_ops {
+	/* Append a struct qapi_dirty_state_engines for each CPU that has some. */
+	void (*query)(struct machine *m, GPtrArray *list);
+	/* Change an injection of CPU @index, -1: all. 0 or -errno with @err. */
+	int (*inject)(struct machine *m, int index, const char *name, const char *value,
+		      GError **err);
+	/* Append a struct qapi_dirty_state_problem for each mistake that was found. */
+	void (*problems)(GPtrArray *list);
+};
+
 /* What one emulator binary is built for. */
 struct target_desc {
 	const struct hw_target *hw;
@@ -46,6 +57,7 @@ struct target_desc {
 	/* Whether vCPUs list in "unavailable-features" what was asked for and cannot be had:
 	 * clients that find the property expect to name features of that CPU one by one. */
 	bool cpu_lists_unavailable;
+	const struct dirty_engine_ops *dirty_engines; /* NULL: CPUs have none */
 };
 
 extern const struct target_desc target_desc; /* system/target-NAME.c */

@@ -5,6 +5,8 @@
 #include "target/arm.h"
 #include "target/arm/semihosting.h"
 
+extern const struct dirty_engine_ops arm_dirty_engine_ops; /* dirty-engines-aarch64.c */
+
 static char *cpu_help(void)
 {
 	GString *s = g_string_new("Available CPUs:\n");
@@ -59,4 +61,5 @@ const struct target_desc target_desc = {
 	.cpu_expand = cpu_expand,
 	.semihosting_enable = semihosting_enable,
 	.semihosting_disable = arm_semihosting_disable,
+	.dirty_engines = &arm_dirty_engine_ops,
 };

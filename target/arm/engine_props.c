@@ -16,6 +16,7 @@ static const struct engine_prop {
 	size_t offset; /* in struct arm_engines_config: of a bool for ON_OFF, else of a u64 */
 	u64 max;       /* of a number */
 } props[] = {
+	{ "dirty-state-check", ON_OFF, CONFIG(check), 0 },
 	{ "hacdbs", ON_OFF, CONFIG(hacdbs), 0 },
 	{ "hacdbs-entry-ns", NUMBER, CONFIG(hacdbs_entry_ns), NS_PER_S },
 	{ "hacdbs-irq", PPI, CONFIG(hacdbs_irq), 31 },
@@ -41,6 +42,8 @@ static const struct engine_prop {
 	/* The interrupt comes so late; the next so many do not come at all. */
 	{ "x-hacdbs-irq-delay-ns", NUMBER, INJECT(HACDBS_IRQ_DELAY_NS), 10 * (u64)NS_PER_S },
 	{ "x-hacdbs-irq-lose", NUMBER, INJECT(HACDBS_IRQ_LOSE), UINT32_MAX },
+	/* TLBs keep pages writable that were written once, until they are told otherwise. */
+	{ "x-stale-tlb", FLAG, INJECT(STALE_TLB), 1 },
 };
 
 void arm_engine_props_init(struct arm_engines_config *c)

@@ -17,14 +17,6 @@ void arm_engine_props_init(struct arm_engines_config *c);
 int arm_engine_prop_set(struct arm_engines_config *c, const char *name, const char *text,
 			GError **err);
 
-/*
- * arm_engine_inject() - change an injection (a property that begins with x-) while the CPU exists.
- *
- * Return: 0; -ENOENT or -EINVAL with @err that says what would work. Context: any thread.
- */
-int arm_engine_inject(struct arm_engines_config *c, const char *name, const char *text,
-		      GError **err);
-
 /* arm_engine_props_names() - append them to a list, with ", " between; arm_engine_props_bools() -
  * call @fn for those that are on or off. */
 void arm_engine_props_names(GString *list);

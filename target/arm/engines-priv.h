@@ -108,6 +108,9 @@ static inline void engines_controls_changed(struct arm_cpu *cpu)
 		arm_hacdbs_update(cpu);
 }
 
+/* arm_hdbss_enabled() - whether pages that become dirty are logged. */
+bool arm_hdbss_enabled(const struct arm_cpu *cpu);
+
 /* engine_count() - add to a counter that other threads may read. */
 static inline void engine_count(u64 *counter, u64 n)
 {
@@ -119,6 +122,47 @@ static inline u64 engine_inject(const struct arm_engines *e, enum arm_injection 
 {
 	return __atomic_load_n(&e->config.inject[which], __ATOMIC_RELAXED);
 }
+
+/* ---- dirty_check.c ---- */
+
+#define DESC_DBM (1ull << 51)
+
+/* engines_watched() - whether the functions below are to be called. */
+static inline bool engines_watched(const struct arm_cpu *cpu)
+{
+	return unlikely(cpu->engines != NULL) &&
+	       (cpu->engines->config.check || engine_inject(cpu->engines, ARM_INJECT_STALE_TLB));
+}
+
+static inline bool engines_checked(const struct arm_cpu *cpu)
+{
+	return unlikely(cpu->engines != NULL) && cpu->engines->config.check;
+}
+
+/* arm_dirty_stale() - whether a write to a page that is clean goes through a translation from
+ * before. arm_dirty_written() - a write was let through, by descriptor @desc. */
+bool arm_dirty_stale(struct arm_cpu *cpu, u64 ipa);
+void arm_dirty_written(struct arm_cpu *cpu, u64 ipa, u64 desc, bool device);
+
+/* What a TLB maintenance instruction has invalidated. */
+enum arm_tlbi_stages { ARM_TLBI_STAGE1, ARM_TLBI_STAGE2, ARM_TLBI_BOTH };
+struct arm_dirty_tlbi {
+	enum arm_tlbi_stages stages;
+	int vmid;        /* < 0: all */
+	u64 first, last; /* intermediate addresses */
+	bool broadcast;
+};
+void arm_dirty_tlbi(struct arm_cpu *cpu, const struct arm_dirty_tlbi *t);
+
+/* HACDBS has cleaned @size bytes at @ipa, which are at @phys; and has done so with a piece. */
+void arm_dirty_cleaned(struct arm_cpu *cpu, u64 ipa, u64 phys, u64 size);
+void arm_dirty_watch_reads(struct arm_cpu *cpu);
+/* EL2 reads a page. */
+void arm_dirty_el2_reads(struct arm_cpu *cpu, u64 phys);
+/* An entry was appended; HDBSSPROD_EL2 was written; HACDBS handles a piece. */
+void arm_dirty_appended(struct arm_cpu *cpu, u64 ipa);
+void arm_dirty_prod_written(struct arm_cpu *cpu, u64 old, u64 new);
+void arm_dirty_engine_runs(struct arm_cpu *cpu, bool starts);
 
 /* hdbss.c, hacdbs.c: their registers, for arm_engines_create(). */
 void arm_hdbss_init(struct arm_cpu *cpu);

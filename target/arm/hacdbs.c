@@ -20,7 +20,6 @@
 
 #define DESC_S2AP_W (1ull << 7)
 #define DESC_CONT   (1ull << 52)
-#define DESC_DBM    (1ull << 51)
 
 /* ---- state ---- */
 
@@ -107,7 +106,7 @@ static u64 *ram_at(struct arm_cpu *cpu, u64 phys)
  *
  * Return: false if the descriptor changed meanwhile.
  */
-static bool make_clean(struct arm_cpu *cpu, const struct arm_stage2_leaf *leaf, u64 *host)
+static bool make_clean(struct arm_cpu *cpu, u64 ipa, const struct arm_stage2_leaf *leaf, u64 *host)
 {
 	u64 old = leaf->desc;
 
@@ -117,6 +116,11 @@ static bool make_clean(struct arm_cpu *cpu, const struct arm_stage2_leaf *leaf, 
 	cpu->mmu->bus->dirty(cpu->mmu->bus->opaque, leaf->where & TCG_PAGE_MASK);
 	tcg_invalidate_host(host, sizeof(old));
 	engine_count(&cpu->engines->hacdbs.stats.cleaned, 1);
+	if (log_enabled(LOG_TRACE))
+		log_write(LOG_TRACE, "hacdbs_clean cpu=%u ipa=0x%" PRIx64 " level=%d index=%u\n",
+			  cpu->engines->index, ipa, leaf->level, (unsigned)next_index(cpu));
+	if (engines_checked(cpu))
+		arm_dirty_cleaned(cpu, ipa & ~(leaf->size - 1), leaf->phys, leaf->size);
 	return true;
 }
 
@@ -141,7 +145,7 @@ static enum hacdbs_error clean(struct arm_cpu *cpu, u64 entry)
 		host = ram_at(cpu, leaf.where);
 		if (!host)
 			return HACDBS_IPAF;
-		if (make_clean(cpu, &leaf, host))
+		if (make_clean(cpu, entry & ENTRY_IPA, &leaf, host))
 			return HACDBS_NOF;
 	}
 }
@@ -182,6 +186,8 @@ static u64 run(struct arm_cpu *cpu, u64 n)
 	struct arm_hacdbs *h = &cpu->engines->hacdbs;
 	u64 done = 0;
 
+	if (engines_checked(cpu))
+		arm_dirty_engine_runs(cpu, !h->running);
 	for (; done < n && may_run(cpu); done++) {
 		u64 index = next_index(cpu);
 		enum hacdbs_error error;
@@ -190,6 +196,9 @@ static u64 run(struct arm_cpu *cpu, u64 n)
 			run_ahead(cpu, index);
 		error = handle(cpu, index);
 		if (error) {
+			if (log_enabled(LOG_TRACE))
+				log_write(LOG_TRACE, "hacdbs_error cpu=%u index=%u reason=%d\n",
+					  cpu->engines->index, (unsigned)index, error);
 			cpu->hacdbscons_el2 |= (u64)error << CONS_ERR_SHIFT;
 			engine_count(&h->stats.errors[error], 1);
 			break;
@@ -197,6 +206,8 @@ static u64 run(struct arm_cpu *cpu, u64 n)
 		cpu->hacdbscons_el2++;
 	}
 	engine_count(&h->stats.slices, 1);
+	if (engines_checked(cpu))
+		arm_dirty_watch_reads(cpu);
 	return done;
 }
 
@@ -314,6 +325,22 @@ void arm_engines_loaded(struct arm_cpu *cpu)
 {
 	if (cpu->engines && cpu->engines->config.hacdbs)
 		restart(cpu);
+}
+
+void arm_hacdbs_view(const struct arm_cpu *cpu, struct arm_hacdbs_view *v)
+{
+	u64 br = __atomic_load_n(&cpu->hacdbsbr_el2, __ATOMIC_RELAXED);
+	u64 cons = __atomic_load_n(&cpu->hacdbscons_el2, __ATOMIC_RELAXED);
+
+	*v = (struct arm_hacdbs_view){
+		.enabled = br & HACDBSBR_EN,
+		.running = may_run(cpu),
+		.interrupt = cpu->engines->hacdbs.level,
+		.base = buffer_base(br),
+		.size = buffer_entries(br),
+		.index = cons & CONS_INDEX,
+		.error = cons >> CONS_ERR_SHIFT,
+	};
 }
 
 /* ---- registers ---- */

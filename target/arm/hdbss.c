@@ -16,7 +16,7 @@
 /* Injected entries that lie name the range so far away: the neighbour, for a page of 4 KiB. */
 #define SPURIOUS_DISTANCE 0x1000ull
 
-static bool is_enabled(const struct arm_cpu *cpu)
+bool arm_hdbss_enabled(const struct arm_cpu *cpu)
 {
 	const u64 needed = VTCR_HDBSS | VTCR_HA | VTCR_HD;
 
@@ -57,7 +57,7 @@ enum arm_hdbss_room arm_hdbss_prepare(struct arm_cpu *cpu)
 	u64 phys, index = cpu->hdbssprod_el2 & PROD_INDEX;
 	struct arm_bus_page page;
 
-	if (likely(!is_enabled(cpu)))
+	if (likely(!arm_hdbss_enabled(cpu)))
 		return ARM_HDBSS_OFF;
 	if (cpu->hdbssprod_el2 & PROD_FSC) {
 		engine_count(&e->hdbss.error_faults, 1);
@@ -65,6 +65,9 @@ enum arm_hdbss_room arm_hdbss_prepare(struct arm_cpu *cpu)
 	}
 	if (index >= room(cpu)) {
 		engine_count(&e->hdbss.full_faults, 1);
+		if (log_enabled(LOG_TRACE))
+			log_write(LOG_TRACE, "hdbss_full cpu=%u index=%u\n", e->index,
+				  (unsigned)index);
 		return ARM_HDBSS_FULL;
 	}
 	if (index == engine_inject(e, ARM_INJECT_HDBSS_ABORT_AT))
@@ -114,11 +117,16 @@ void arm_hdbss_append(struct arm_cpu *cpu, u64 ipa, int level, bool table)
 {
 	struct arm_engines *e = cpu->engines;
 
-	if (likely(!is_enabled(cpu)))
+	if (likely(!arm_hdbss_enabled(cpu)))
 		return;
 	store_entry(cpu, entry_pack(ipa, level));
 	engine_count(&e->hdbss.entries, 1);
 	engine_count(&e->hdbss.table_entries, table);
+	if (log_enabled(LOG_TRACE))
+		log_write(LOG_TRACE, "hdbss_append cpu=%u ipa=0x%" PRIx64 " level=%d index=%u\n",
+			  e->index, ipa, level, (unsigned)(cpu->hdbssprod_el2 & PROD_INDEX) - 1);
+	if (engines_checked(cpu))
+		arm_dirty_appended(cpu, ipa);
 	if (every(e, ARM_INJECT_HDBSS_DUPLICATE_EVERY))
 		engine_count(&e->hdbss.injected, store_entry(cpu, entry_pack(ipa, level)));
 	/* One for a page that nobody wrote. */
@@ -126,6 +134,20 @@ void arm_hdbss_append(struct arm_cpu *cpu, u64 ipa, int level, bool table)
 		engine_count(&e->hdbss.injected,
 			     store_entry(cpu, entry_pack(ipa ^ SPURIOUS_DISTANCE, level)));
 	wait_ns(e->config.hdbss_append_ns);
+}
+
+void arm_hdbss_view(const struct arm_cpu *cpu, struct arm_hdbss_view *v)
+{
+	u64 br = __atomic_load_n(&cpu->hdbssbr_el2, __ATOMIC_RELAXED);
+	u64 prod = __atomic_load_n(&cpu->hdbssprod_el2, __ATOMIC_RELAXED);
+
+	*v = (struct arm_hdbss_view){
+		.enabled = arm_hdbss_enabled(cpu),
+		.base = buffer_base(br),
+		.size = buffer_entries(br),
+		.index = prod & PROD_INDEX,
+		.fsc = (prod & PROD_FSC) >> PROD_FSC_SHIFT,
+	};
 }
 
 /* ---- registers ---- */
@@ -147,12 +169,17 @@ static void write_br(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 
 static u64 read_prod(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
+	cpu->engines->unseen_entries = 0;
 	return cpu->hdbssprod_el2;
 }
 
 static void write_prod(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
+	u64 old = cpu->hdbssprod_el2;
+
 	cpu->hdbssprod_el2 = val & (PROD_FSC | PROD_INDEX);
+	if (engines_checked(cpu))
+		arm_dirty_prod_written(cpu, old, cpu->hdbssprod_el2);
 	engine_count(&cpu->engines->hdbss.resets, 1);
 }
 

@@ -67,6 +67,7 @@ unsigned arm_vmid(const struct arm_cpu *cpu);
 struct arm_stage2_leaf {
 	u64 desc;
 	u64 where; /* physical address of the descriptor */
+	u64 phys;  /* that it maps @ipa to, from the start of its range */
 	u64 size;  /* bytes that it maps */
 	int level;
 };

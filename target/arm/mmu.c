@@ -417,6 +417,8 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 		t.stage2 = t.s1ptw = false;
 		raise_fault(cpu, va, access, &t);
 	}
+	if (regime.el == 2 && access == TCG_READ && engines_checked(cpu))
+		arm_dirty_el2_reads(cpu, t.phys);
 	note_block(cpu->mmu->current, va, t.size);
 	if (!t.not_global)
 		cpu->mmu->current->has_global = true;

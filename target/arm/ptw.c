@@ -23,7 +23,6 @@
 #define DESC_AF       (1ull << 10)
 #define DESC_NG       (1ull << 11)
 #define DESC_GP       (1ull << 50)
-#define DESC_DBM      (1ull << 51)
 #define DESC_PXN      (1ull << 53)
 #define DESC_UXN      (1ull << 54)
 #define TABLE_PXN     (1ull << 59)
@@ -439,14 +438,21 @@ static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
 		ok = stage2_permissions(cpu, &w, &leaf, purpose, out) && allowed(out, access);
 		old = leaf.desc;
 		new = updated(&w, &leaf, access);
-		if (!leaf_allows(&w, &leaf, ok, out) || !can_log(cpu, &leaf, new, out))
+		if (!leaf_allows(&w, &leaf, ok, out))
+			return stage2_fault(out, ipa, purpose);
+		if (new & ~old & DESC_S2AP_W &&engines_watched(cpu) && arm_dirty_stale(cpu, ipa))
+			break;
+		if (!can_log(cpu, &leaf, new, out))
 			return stage2_fault(out, ipa, purpose);
 	} while (new != old && !update(cpu, &w, &leaf, new, out) && !out->fsc);
 	if (out->fsc)
 		return stage2_fault(out, ipa, purpose);
-	if (new & ~old & DESC_S2AP_W)
+	if (new & ~old & DESC_S2AP_W &&leaf.desc == new)
 		arm_hdbss_append(cpu, ipa & ~(leaf.size - 1), leaf.level, purpose == S2_WALK);
-	if (is_clean(&w, &leaf))
+	if (access == TCG_WRITE && why == ARM_FOR_ACCESS && engines_watched(cpu) &&
+	    leaf.desc == new)
+		arm_dirty_written(cpu, ipa, new, out->device);
+	if (is_clean(&w, &leaf) && leaf.desc == new)
 		out->write = false;
 	out->phys = leaf.phys;
 	out->size = leaf.size;
@@ -464,6 +470,7 @@ bool arm_stage2_find(struct arm_cpu *cpu, u64 ipa, struct arm_stage2_leaf *found
 	*found = (struct arm_stage2_leaf){
 		.desc = leaf.desc,
 		.where = leaf.where,
+		.phys = leaf.phys & ~(leaf.size - 1),
 		.size = leaf.size,
 		.level = leaf.level,
 	};

@@ -7,6 +7,7 @@
 #include "migration/state.h"
 
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/self_debug.h"
@@ -52,8 +53,9 @@ struct arm_wire {
 	u32 cpsr, fpscr;
 	s32 cpreg_vmstate_array_len;
 	u64 cpreg_vmstate_indexes[SYSREGS_MAX], cpreg_vmstate_values[SYSREGS_MAX];
-	s64 timer_phys, timer_virt; /* follow from the registers */
-	u8 power_state;             /* 1: off */
+	s64 timer_phys, timer_virt;                   /* follow from the registers */
+	u64 hdbssbr, hdbssprod, hacdbsbr, hacdbscons; /* subsections of our own */
+	u8 power_state;                               /* 1: off */
 	u32 halted, interrupt_request;
 };
 
@@ -241,6 +243,10 @@ static void cpu_pre_save(void *obj)
 	w->timer_phys = w->timer_virt = TIMER_OFF;
 	w->power_state = w->v->powered_off;
 	w->env.irq_line_state = inputs_of(__atomic_load_n(&cpu->irq_lines, __ATOMIC_SEQ_CST));
+	w->hdbssbr = cpu->hdbssbr_el2;
+	w->hdbssprod = cpu->hdbssprod_el2;
+	w->hacdbsbr = cpu->hacdbsbr_el2;
+	w->hacdbscons = cpu->hacdbscons_el2;
 	save_vectors(w);
 	save_sysregs(w);
 }
@@ -255,6 +261,20 @@ static void common_pre_save(void *obj)
 
 /* ---- in ---- */
 
+static int check_engines(struct arm_wire *w, GError **err)
+{
+	const struct arm_cpu *cpu = &w->v->cpu;
+	bool hdbss = cpu_has(cpu, ARM_FEAT_HDBSS), hacdbs = cpu_has(cpu, ARM_FEAT_HACDBS);
+
+	if (((w->hdbssbr || w->hdbssprod) && !hdbss) ||
+	    ((w->hacdbsbr || w->hacdbscons) && !hacdbs)) {
+		error_set(err, "cpu: %s=on there and off here: -cpu must be the same",
+			  hdbss ? "hacdbs" : "hdbss");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_loaded(struct arm_wire *w, GError **err)
 {
 	unsigned el = w->cpsr >> PSTATE_EL_SHIFT & 3;
@@ -268,7 +288,7 @@ static int check_loaded(struct arm_wire *w, GError **err)
 		error_set(err, "cpu: power state %u is neither on (0) nor off (1)", w->power_state);
 		return -EINVAL;
 	}
-	return load_sysregs(w, false, err);
+	return check_engines(w, err) ? -EINVAL : load_sysregs(w, false, err);
 }
 
 static void load_vectors(struct arm_wire *w)
@@ -310,6 +330,11 @@ static int cpu_post_load(void *obj, int version, GError **err)
 	arm_state_changed(cpu);
 	if (cpu->timers)
 		arm_timers_update(cpu);
+	cpu->hdbssbr_el2 = w->hdbssbr;
+	cpu->hdbssprod_el2 = w->hdbssprod;
+	cpu->hacdbsbr_el2 = w->hacdbsbr;
+	cpu->hacdbscons_el2 = w->hacdbscons;
+	arm_engines_loaded(cpu);
 	return 0;
 }
 
@@ -413,7 +438,47 @@ static const struct state_desc irq_state = {
 	.needed = always,
 };
 
-static const struct state_desc *const cpu_subsections[] = { &vfp_state, &irq_state, NULL };
+static bool has_hdbss(void *obj)
+{
+	struct arm_wire *w = obj;
+
+	return w->hdbssbr || w->hdbssprod;
+}
+
+static bool has_hacdbs(void *obj)
+{
+	struct arm_wire *w = obj;
+
+	return w->hacdbsbr || w->hacdbscons;
+}
+
+/* Our own; they come only where a hypervisor uses the engines. */
+static const struct state_field hdbss_fields[] = { FIELD_U64(struct arm_wire, hdbssbr),
+						   FIELD_U64(struct arm_wire, hdbssprod),
+						   FIELD_END };
+
+static const struct state_desc hdbss_state = {
+	.name = "cpu/hdbss",
+	.version = 1,
+	.min_version = 1,
+	.fields = hdbss_fields,
+	.needed = has_hdbss,
+};
+
+static const struct state_field hacdbs_fields[] = { FIELD_U64(struct arm_wire, hacdbsbr),
+						    FIELD_U64(struct arm_wire, hacdbscons),
+						    FIELD_END };
+
+static const struct state_desc hacdbs_state = {
+	.name = "cpu/hacdbs",
+	.version = 1,
+	.min_version = 1,
+	.fields = hacdbs_fields,
+	.needed = has_hacdbs,
+};
+
+static const struct state_desc *const cpu_subsections[] = { &vfp_state, &irq_state, &hdbss_state,
+							    &hacdbs_state, NULL };
 
 static const struct state_field cpu_fields[] = {
 	FIELD_ARRAY(struct arm_wire, env.regs, U32),
@@ -450,6 +515,7 @@ static int cpu_pre_load(void *obj, GError **err)
 
 	/* What subsections carry keeps its value if they do not come. */
 	cpu_pre_save(w);
+	w->hdbssbr = w->hdbssprod = w->hacdbsbr = w->hacdbscons = 0;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  * More than asked for is always invalidated where that is simpler.
  */
 #include "accel/tcg/work.h"
+#include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu-internal.h"
 #include "target/arm/sem.h"
@@ -57,6 +58,11 @@ static void tlbi_el1(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
 	else if (op2 != 2) /* ranges: global translations are in them, too */
 		q.asid = -1;
 	invalidate(cpu, crm != 7 && crm != 6, &q);
+	if (!el2 && op2 == 0)
+		arm_dirty_tlbi(cpu, &(struct arm_dirty_tlbi){ .stages = ARM_TLBI_STAGE1,
+							      .vmid = q.vmid,
+							      .last = ~(u64)0,
+							      .broadcast = crm != 7 });
 }
 
 /* TLBI *E2: op2 0 all of EL2, 1 and 5 by address. */
@@ -78,16 +84,50 @@ static bool is_local_stage2(unsigned crm, unsigned op2)
 	return crm == 7 || (crm == 4 && !(outer >> op2 & 1));
 }
 
+/* Tell the checker what exactly was named. */
+static void note_stage2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val,
+			struct arm_dirty_tlbi *t)
+{
+	static const u8 granule_bits[] = { 12, 12, 14, 16 };
+	unsigned crm = op->key >> 3 & 15, op2 = op->key & 7;
+	bool range = op2 == 2 || op2 == 6 || (crm == 4 && (op2 == 3 || op2 == 7));
+	struct arm_stage2_leaf leaf;
+
+	if (!engines_watched(cpu))
+		return;
+	t->stages = crm == 0 || crm == 4 ? ARM_TLBI_STAGE2 : ARM_TLBI_BOTH;
+	if (t->stages == ARM_TLBI_BOTH) {
+		t->last = ~(u64)0;
+	} else if (range) {
+		unsigned bits = granule_bits[val >> 46 & 3];
+
+		t->first = (val & 0x1fffffffff) << bits;
+		t->last =
+			t->first + (((val >> 39 & 31) + 1) << (5 * (val >> 44 & 3) + 1 + bits)) - 1;
+	} else {
+		t->first = (val & 0xfffffffff) << 12;
+		t->last = t->first + 0xfff;
+		if (arm_stage2_find(cpu, t->first, &leaf)) {
+			t->first &= ~(leaf.size - 1);
+			t->last = t->first + leaf.size - 1;
+		}
+	}
+	arm_dirty_tlbi(cpu, t);
+}
+
 /* TLBI ALLE1, VMALLS12E1 and by intermediate address: combined entries know no such address, so
  * everything of the guest goes (ALLE1: of all guests). */
 static void tlbi_stage2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 val)
 {
 	unsigned crm = op->key >> 3 & 15, op2 = op->key & 7;
 	bool all_guests = op2 == 4 && crm != 0 && crm != 4;
+	bool broadcast = !is_local_stage2(crm, op2);
 	struct request q = { .el = 1, .asid = -1, .va = ~(u64)0 };
 
 	q.vmid = all_guests ? -1 : (int)arm_vmid(cpu);
-	invalidate(cpu, !is_local_stage2(crm, op2), &q);
+	invalidate(cpu, broadcast, &q);
+	note_stage2(cpu, op, val,
+		    &(struct arm_dirty_tlbi){ .vmid = q.vmid, .broadcast = broadcast });
 }
 
 /* A fault of stage 2 on stage 1's tables is EL2's, not EL1's to see. */
@@ -97,6 +137,7 @@ static void raise_for_el2(struct arm_cpu *cpu, u64 va, const struct arm_translat
 
 	cpu->hpfar_el2 = (t->ipa & 0x0000fffffffff000) >> 8;
 	cpu->excp.target_el = 2;
+	cpu->excp.iss2 = t->hdbssf ? ESR_ISS2_HDBSSF : 0;
 	arm_raise(cpu, EC_DABORT, iss, va);
 }
 

@@ -254,6 +254,8 @@ struct vcpu *arm_cpu_create(struct vm *vm, const struct arm_cpu_model *model,
 		free_vcpu(v);
 		return NULL;
 	}
+	if (cpu->engines)
+		cpu->engines->index = vcpu->index;
 	return vcpu;
 }
 

@@ -4,7 +4,35 @@
 import re
 import subprocess
 
+from lib import migration
 from lib.testcase import FunctionalTest, main
+
+
+# Tests of the guest in its order: properties of -cpu, and the kinds of problems that the checker must report.
+INJECTED = (
+    ('full-at-5', 'x-hdbss-full-at=5', []),
+    ('abort-at-3', 'x-hdbss-abort-at=3', []),
+    ('abort-at-3-at-once', 'x-hdbss-abort-at=3,x-hdbss-abort-sync=on', []),
+    ('duplicates', 'x-hdbss-duplicate-every=2', []),
+    ('spurious', 'x-hdbss-spurious-every=2', []),
+    ('structf-at-4', 'x-hacdbs-error-at=4,x-hacdbs-error=structf', []),
+    ('ipaf-at-4', 'x-hacdbs-error-at=4,x-hacdbs-error=ipaf', []),
+    ('ipahacf-at-4', 'x-hacdbs-error-at=4,x-hacdbs-error=ipahacf', []),
+    ('ahead-by-3', 'x-hacdbs-ahead=3', []),
+    ('late', 'x-hacdbs-slice=10,x-hacdbs-slice-ns=10000000000', []),
+    ('pieces', 'x-hacdbs-slice=10', []),
+    ('irq-lost', 'x-hacdbs-irq-lose=1', []),
+    ('irq-late', 'x-hacdbs-irq-delay-ns=10000000000', []),
+    ('irq-a-little-late', 'x-hacdbs-irq-delay-ns=1000000', []),
+    ('stale', 'x-stale-tlb=on', []),
+    ('check-nothing', 'dirty-state-check=on', []),
+    ('check-read-before-tlbi', 'dirty-state-check=on', ['read-before-tlbi']),
+    ('check-half-a-tlbi', 'dirty-state-check=on', ['read-before-tlbi']),
+    ('check-untracked', 'dirty-state-check=on', ['untracked-page']),
+    ('check-dropped', 'dirty-state-check=on', ['entries-dropped']),
+    ('check-two-guests', 'dirty-state-check=on', ['two-guests-in-one-list']),
+    ('check-fsc', 'dirty-state-check=on', ['entries-lost-before']),
+)
 
 
 class DirtyEngines(FunctionalTest):
@@ -40,6 +68,89 @@ class DirtyEngines(FunctionalTest):
     def test_two_cpus_in_the_interpreter(self):
         self.check(self.run_guest(2, accel='tcg,jit=off'))
 
+
+    def injected(self, accel):
+        for number, (name, props, problems) in enumerate(INJECTED, 1):
+            with self.subTest(name):
+                a = self.machine('a', '-cpu', 'max,hacdbs-irq=17,' + props, '-no-shutdown', guest='el2',
+                                 append=f'test={number}', accel=accel, paused=True,
+                                 machine='virt,virtualization=on,gic-version=3')
+                a.qmp.cmd('cont')
+                a.serial.wait(r'END\n', 60)
+                self.assertEqual(a.serial.text(), f'ok {name}\nfailures: 0\nEND\n')
+                found = a.qmp.cmd('x-query-dirty-state-problems')
+                self.assertEqual([p['kind'] for p in found], problems)
+                for p in found:
+                    self.assertIn(p['text'], a.stderr())
+                a.close()
+
+    def test_injections_and_checks(self):
+        self.injected('tcg')
+
+    def test_injections_and_checks_in_the_interpreter(self):
+        self.injected('tcg,jit=off')
+
+    def test_instruments(self):
+        a = self.machine('a', '-cpu', 'max,hacdbs-irq=17', '-no-shutdown', guest='el2', smp=2, append='cpus=2',
+                         paused=True, machine='virt,virtualization=on,gic-version=3')
+        for cpu, e in enumerate(a.qmp.cmd('query-dirty-state-engines')):
+            self.assertEqual(e['cpu-index'], cpu)
+            self.assertEqual({e['hdbss'][k] for k in ('index', 'fsc', 'entries', 'full-faults')}, {0})
+            self.assertEqual({e['hacdbs'][k] for k in ('index', 'entries', 'starts', 'interrupts')}, {0})
+        a.qmp.cmd('cont')
+        a.serial.wait(r'END\n', 120)
+        for e in a.qmp.cmd('query-dirty-state-engines'):
+            for key in ('entries', 'table-entries', 'full-faults', 'error-faults', 'aborts', 'resets'):
+                self.assertGreater(e['hdbss'][key], 0, key)
+            for key in ('starts', 'entries', 'cleaned', 'were-clean', 'skipped', 'structf-errors', 'ipaf-errors',
+                        'ipahacf-errors', 'slices', 'interrupts', 'ignored-writes'):
+                self.assertGreater(e['hacdbs'][key], 0, key)
+            self.assertGreaterEqual(e['hacdbs']['entries'], e['hacdbs']['cleaned'] + e['hacdbs']['skipped'])
+        self.assertRegex(a.qmp.hmp('info hdbss'), r'(?s)CPU 0: HDBSS .*entries \d+.*CPU 1')
+        self.assertRegex(a.qmp.hmp('info hacdbs'), r'(?s)CPU 0: HACDBS .*cleaned \d+.*CPU 1')
+
+    def test_inject_by_qmp(self):
+        a = self.machine('a', '-cpu', 'max', '-no-shutdown', guest='el2', append='test=1', paused=True,
+                         machine='virt,virtualization=on,gic-version=3')
+        self.assert_refused(a, 'x-dirty-state-inject', 'x-hdbss-full-at', name='hdbss', value='off')
+        self.assert_refused(a, 'x-dirty-state-inject', 'neither off nor', name='x-hdbss-full-at', value='-1')
+        self.assert_refused(a, 'x-dirty-state-inject', 'no CPU 1', **{'cpu-index': 1}, name='x-stale-tlb', value='on')
+        a.qmp.cmd('x-dirty-state-inject', name='x-hdbss-full-at', value='5')
+        a.qmp.cmd('cont')
+        a.serial.wait(r'END\n', 60)
+        self.assertIn('failures: 0', a.serial.text())
+
+    def test_without_engines(self):
+        a = self.machine('a', '-cpu', 'max', paused=True, machine='virt,gic-version=3')
+        self.assertEqual(a.qmp.cmd('query-dirty-state-engines'), [])
+        self.assert_refused(a, 'x-dirty-state-inject', 'virtualization=on', name='x-stale-tlb', value='on')
+        self.assertEqual(a.qmp.hmp('info hdbss').strip(), 'No CPU has HDBSS')
+
+    def test_registers_travel(self):
+        machine = 'virt,virtualization=on,gic-version=3'
+        kwargs = {'guest': 'el2', 'append': 'test=1 hold=1', 'machine': machine}
+        a = self.machine('a', '-cpu', 'max,x-hdbss-full-at=5', paused=True, **kwargs)
+        a.qmp.cmd('cont')
+        a.serial.wait(r'END\n', 60)
+        there = a.qmp.cmd('query-dirty-state-engines')[0]
+        b = self.machine('b', '-cpu', 'max', incoming=self.uri('b'), **kwargs)
+        migration.run(a, b, self.uri('b'))
+        here = b.qmp.cmd('query-dirty-state-engines')[0]
+        for key in ('enabled', 'base', 'size', 'index', 'fsc'):
+            self.assertEqual(here['hdbss'][key], there['hdbss'][key], key)
+        self.assertEqual(here['hdbss']['index'], 5)
+        self.assertEqual(here['hacdbs']['base'], there['hacdbs']['base'])
+
+    def test_registers_do_not_get_lost(self):
+        machine = 'virt,virtualization=on,gic-version=3'
+        kwargs = {'guest': 'el2', 'append': 'test=1 hold=1', 'machine': machine}
+        a = self.machine('a', '-cpu', 'max,x-hdbss-full-at=5', paused=True, **kwargs)
+        a.qmp.cmd('cont')
+        a.serial.wait(r'END\n', 60)
+        b = self.machine('b', '-cpu', 'max,hdbss=off', incoming=self.uri('b'), **kwargs)
+        a.qmp.cmd('migrate', uri=self.uri('b'))
+        b.wait_exit()
+        self.assertRegex(b.stderr(), 'hdbss=on there and off here|-cpu must be the same')
 
     def tree(self, cpu):
         path = self.path('dtb')

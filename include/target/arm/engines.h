@@ -25,6 +25,7 @@ enum arm_injection {
 	ARM_INJECT_HACDBS_SLICE_NS,
 	ARM_INJECT_HACDBS_IRQ_DELAY_NS,
 	ARM_INJECT_HACDBS_IRQ_LOSE,
+	ARM_INJECT_STALE_TLB,
 	ARM_INJECTIONS
 };
 
@@ -37,6 +38,7 @@ struct arm_engines_config {
 	u64 hacdbs_entry_ns; /* that cleaning takes for each entry, by the guest's clock */
 	u64 hacdbs_irq;      /* INTID of the interrupt, a PPI; 0: not connected */
 	bool hacdbs_irq_dt;  /* the device tree tells of it */
+	bool check;          /* report mistakes of the hypervisor (target/arm/dirty_check.h) */
 	u64 inject[ARM_INJECTIONS];
 };
 
@@ -84,6 +86,13 @@ struct arm_engines {
 	struct arm_engines_config config;
 	struct arm_hdbss_stats hdbss;
 	struct arm_hacdbs hacdbs;
+	unsigned index;     /* of the vCPU */
+	u64 stale_writes;   /* stores that ARM_INJECT_STALE_TLB let pass unseen */
+	u64 logged_vttbr;   /* checker: guest of the last entry appended */
+	u64 unread_entries; /* ... appended since HDBSSPROD_EL2 was written */
+	u64 unseen_entries; /* ... since it was read */
+	u64 started_vttbr;  /* ... guest that HACDBS was started for */
+	bool watch_reads;   /* ... EL2's reads must be looked at from now on */
 	void (*irq)(void *opaque, bool level); /* HACDBSIRQ; NULL: not connected */
 	void *irq_opaque;
 };
@@ -96,6 +105,32 @@ struct arm_engines {
  */
 void arm_engines_create(struct arm_cpu *cpu, const struct arm_engines_config *config);
 void arm_engines_destroy(struct arm_cpu *cpu);
+
+/* Registers as a monitor shows them; sizes and indices in entries. */
+struct arm_hdbss_view {
+	bool enabled;
+	u64 base, size, index;
+	unsigned fsc;
+};
+
+struct arm_hacdbs_view {
+	bool enabled, running, interrupt;
+	u64 base, size, index;
+	unsigned error; /* ERR_REASON */
+};
+
+/* arm_hdbss_view(), arm_hacdbs_view() - of a CPU that has them. Any thread; while the CPU runs,
+ * each value is right by itself. */
+void arm_hdbss_view(const struct arm_cpu *cpu, struct arm_hdbss_view *v);
+void arm_hacdbs_view(const struct arm_cpu *cpu, struct arm_hacdbs_view *v);
+
+/*
+ * arm_engine_inject() - change an injection (a property that begins with x-) while the CPU exists.
+ *
+ * Return: 0; -ENOENT or -EINVAL with @err that says what would work. Context: any thread.
+ */
+int arm_engine_inject(struct arm_engines_config *c, const char *name, const char *text,
+		      GError **err);
 
 /* arm_engines_connect() - where HACDBSIRQ goes; called on the vCPU's thread. */
 void arm_engines_connect(struct arm_cpu *cpu, void (*irq)(void *opaque, bool level), void *opaque);

@@ -226,10 +226,12 @@ static void second(unsigned cpu)
 	second_done = 1;
 }
 
-static u64 cpus = 1;
+static u64 cpus = 1, chosen, hold;
 
 static const struct guest_option options[] = {
 	{ "cpus", &cpus, NULL },
+	{ "test", &chosen, NULL },
+	{ "hold", &hold, NULL }, /* 1: stay as it is at the end */
 	{ NULL, NULL, NULL },
 };
 
@@ -239,14 +241,23 @@ void guest_main(void)
 	gic_init_dist();
 	gic_init_cpu(0);
 	env_init(&envs[0], 0);
+	if (chosen) {
+		const struct test one[] = { tests_injected[chosen - 1], { NULL, NULL } };
+
+		run(&envs[0], one);
+		cpus = 0;
+	}
 	if (cpus > 1 && !arch_start_cpu(1, second))
 		die("the second CPU does not start");
-	run_all(&envs[0]);
+	if (cpus)
+		run_all(&envs[0]);
 	if (cpus > 1) {
 		run(&envs[0], tests_shared);
 		while (!second_done)
 			arch_relax();
 	}
 	say("failures: %lu\nEND\n", envs[0].failures + envs[1].failures);
+	while (hold)
+		arch_relax();
 	arm_power_off();
 }

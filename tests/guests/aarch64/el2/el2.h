@@ -90,8 +90,10 @@ struct test {
 
 /* tests of sections 2, 3 and 4; each list ends with a NULL name */
 extern const struct test tests_2[], tests_3[], tests_4[];
-/* for two CPUs at once: run by both; the last arrives at a barrier between steps */
+/* with two CPUs, run by both at once */
 extern const struct test tests_shared[];
+/* each for one fault that is injected; test=NUMBER chooses it, 1 is the first */
+extern const struct test tests_injected[];
 
 /* Fail the running test unless the values are equal. */
 #define equal(e, got, want) check_equal(e, __LINE__, #got, (u64)(got), (u64)(want))
