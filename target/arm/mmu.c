@@ -15,10 +15,11 @@
 #include "target/arm/sem.h"
 #include "util/log.h"
 
-#define ISS_WNR      (1u << 6)
-#define ISS_S1PTW    (1u << 7)
-#define ISS_ISV      (1u << 24)
-#define FSC_EXTERNAL 0x10
+#define ISS_WNR        (1u << 6)
+#define ISS_S1PTW      (1u << 7)
+#define ISS_ISV        (1u << 24)
+#define FSC_EXTERNAL   0x10
+#define FSC_PERMISSION 0x0c
 
 /* Bits of SCTLR_ELx that change what tables mean: M, WXN. */
 #define SCTLR_TRANSLATION (1ull << 0 | 1ull << 19)
@@ -374,13 +375,25 @@ static u32 instruction_syndrome(struct arm_cpu *cpu)
 	       (size == 3 || opc == 2) << 15 | acqrel;
 }
 
+/* ISS.WnR of an instruction that reads and writes is 0 if the read would have had the fault. */
+static bool is_write_fault(struct arm_cpu *cpu, const struct arm_translation *t)
+{
+	bool reads_too = (t->fsc & 0x3c) != FSC_PERMISSION || !t->read;
+	struct a64_insn insn;
+
+	if (!reads_too)
+		return true;
+	a64_decode(tcg_fetch(&cpu->tcg, cpu_pc(cpu)), &insn);
+	return insn.op != A64_ATOMIC && insn.op != A64_CAS && insn.op != A64_CASP;
+}
+
 static _Noreturn void raise_fault(struct arm_cpu *cpu, u64 va, enum tcg_access access,
 				  const struct arm_translation *t)
 {
 	u32 iss = t->fsc | (t->s1ptw ? ISS_S1PTW : 0);
 
 	arm_mmu_end_unpriv(cpu);
-	if (access == TCG_WRITE || (t->hw_update && access != TCG_EXEC))
+	if ((access == TCG_WRITE && is_write_fault(cpu, t)) || (t->hw_update && access != TCG_EXEC))
 		iss |= ISS_WNR;
 	if (t->stage2) {
 		cpu->excp.target_el = 2;

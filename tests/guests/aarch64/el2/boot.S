@@ -36,9 +36,12 @@ secondary_entry:
 	b.ne .				/* needs virtualization=on */
 	mov x0, #(1 << 31)		/* HCR_EL2.RW: EL1 is AArch64 */
 	msr hcr_el2, x0
+	mrs x0, id_aa64mmfr1_el1
+	ubfx x0, x0, #40, #4		/* HCX */
+	cbz x0, 5f
 	mov x0, #(1 << 14)		/* HCRX_EL2.TCR2En: EL1 has its TCR2_EL1 */
 	msr s3_4_c1_c2_2, x0
-	mov x0, #3
+5:	mov x0, #3
 	msr cnthctl_el2, x0
 	msr cntvoff_el2, xzr
 	isb

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""EL2 of arm64: a bare-metal hypervisor's view of traps, syndromes, VHE, virtual interrupts, VMIDs."""
+
+import re
+
+from lib.testcase import FunctionalTest, main
+
+# QEMU 7.2 lets a CPU without a host at EL2 use the names of its timers for EL02.
+NOT_ON_QEMU = {'el2/el12-names-undefined'}
+
+
+class ArmEl2(FunctionalTest):
+    arch = 'aarch64'
+    accel = 'tcg'
+
+    def run_guest(self, accel='tcg'):
+        a = self.machine('a', '-cpu', 'max', guest='hyp', smp=1, accel=accel,
+                         machine='virt,virtualization=on,gic-version=3', paused=True)
+        a.qmp.cmd('cont')
+        a.serial.wait(r'END\n', 120)
+        self.assertEqual(a.wait_exit(), 0)
+        return a.serial.text()
+
+    def check(self, text):
+        failed = re.findall(r'^not ok (\S+):.*', text, re.M)
+        self.assertEqual([name for name in failed
+                          if self.is_tidemark() or name not in NOT_ON_QEMU], [], text)
+        self.assertGreaterEqual(len(re.findall(r'^ok el2/\S+$', text, re.M)), 13)
+
+    def test_hypervisor(self):
+        self.check(self.run_guest())
+
+    def test_hypervisor_in_the_interpreter(self):
+        self.require_tidemark('one way is enough')
+        self.check(self.run_guest(accel='tcg,jit=off'))
+
+
+if __name__ == '__main__':
+    main()
