@@ -66,6 +66,7 @@ enum arm_feature {
 	ARM_FEAT_IDST,    /* reads of ID registers at EL0 are trapped, not UNDEFINED */
 	ARM_FEAT_E0PD,    /* half of the address space can be closed to EL0 */
 	ARM_FEAT_PAN3,    /* PAN counts for pages that EL0 may only execute */
+	ARM_FEAT_QARMA5,  /* the algorithm of FEAT_PAuth; else it is our own */
 	ARM_FEAT_BTI,     /* branch targets in guarded pages */
 	ARM_FEAT_RAS,     /* ESB and error records, of which there is none */
 	/* What follows from how this CPU is made, and is only told: CnP, TTL, small tables, block

@@ -61,8 +61,8 @@ static const struct id_field id_fields[] = {
 	/* ID_AA64ISAR1_EL1 */
 	{ 6, 1, 0, 1, ARM_FEAT_DPB },
 	{ 6, 1, 0, 2, ARM_FEAT_DPB2 },
-	{ 6, 1, 8, 1, ARM_FEAT_PAUTH },  /* API, an algorithm of our own */
-	{ 6, 1, 28, 1, ARM_FEAT_PAUTH }, /* GPI */
+	{ 6, 1, 4, 1, ARM_FEAT_QARMA5 },  /* APA; else API, an algorithm of our own, see below */
+	{ 6, 1, 24, 1, ARM_FEAT_QARMA5 }, /* GPA */
 	{ 6, 1, 12, 1, ARM_FEAT_JSCVT },
 	{ 6, 1, 16, 1, ARM_FEAT_FCMA },
 	{ 6, 1, 20, 1, ARM_FEAT_RCPC },
@@ -145,6 +145,8 @@ static void fill_id_registers(struct arm_cpu *cpu)
 			continue;
 		*reg = (*reg & ~(15ull << f->shift)) | (u64)f->value << f->shift;
 	}
+	if (cpu_has(cpu, ARM_FEAT_PAUTH) && !cpu_has(cpu, ARM_FEAT_QARMA5))
+		cpu->id[6][1] |= 1ull << 8 | 1ull << 28; /* API, GPI */
 	cpu->id[7][0] |= cpu->pa_range;
 	fill_el2_fields(cpu);
 	if (cpu->icc)

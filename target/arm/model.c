@@ -46,7 +46,8 @@ static const char *const names[] = { "cortex-a53", "cortex-a57",  "cortex-a72", 
 struct arm_cpu_model {
 	const struct base_model *base;
 	u64 features;
-	bool pauth;
+	bool pauth, qarma5;
+	bool impdef_asked, qarma5_asked;   /* pauth-impdef=on, pauth-qarma5=on */
 	struct arm_engines_config engines; /* none unless the model is max */
 };
 
@@ -62,9 +63,9 @@ static const struct cpu_prop cpu_props[] = {
 	{ "aarch64", false, true, "a CPU without AArch64 state needs AArch32, which is not there" },
 	{ "lpa2", true, false, "addresses have 48 bits" },
 	{ "pauth", true, true, NULL },
-	{ "pauth-impdef", true, true, "the algorithm QARMA5 is not there" },
+	{ "pauth-impdef", true, true, NULL },
 	{ "pauth-qarma3", true, false, "the algorithm QARMA3 is not there" },
-	{ "pauth-qarma5", true, false, "the algorithm QARMA5 is not there" },
+	{ "pauth-qarma5", true, false, NULL },
 	{ "pmu", false, false, "there is no performance monitor" },
 	{ "sme", true, false, "SME is not there" },
 	{ "sve", true, false, "SVE is not there" },
@@ -100,7 +101,11 @@ static const struct cpu_prop *find_prop(const struct arm_cpu_model *m, const cha
 
 static bool prop_value(const struct arm_cpu_model *m, const struct cpu_prop *p)
 {
-	return p->refuse ? p->value : m->pauth;
+	if (p->refuse)
+		return p->value;
+	if (!strcmp(p->name, "pauth"))
+		return m->pauth;
+	return m->pauth && m->qarma5 == !strcmp(p->name, "pauth-qarma5");
 }
 
 static int parse_bool(const char *text, bool *out)
@@ -125,6 +130,20 @@ static int unknown_prop(const struct arm_cpu_model *m, const char *name, GError 
 	error_set(err, "-cpu %s: property '%s' not found, the model has %s", m->base->name, name,
 		  known->str);
 	return -EINVAL;
+}
+
+/* Each of the two algorithms on means the other one off. */
+static void set_pauth(struct arm_cpu_model *m, const struct cpu_prop *p, bool value)
+{
+	if (!strcmp(p->name, "pauth")) {
+		m->pauth = value;
+	} else if (!strcmp(p->name, "pauth-impdef")) {
+		m->impdef_asked = value;
+		m->qarma5 = !value;
+	} else {
+		m->qarma5_asked = value;
+		m->qarma5 = value;
+	}
 }
 
 static int set_prop(struct arm_cpu_model *m, const char *name, const char *text, GError **err)
@@ -152,7 +171,7 @@ static int set_prop(struct arm_cpu_model *m, const char *name, const char *text,
 		return -EINVAL;
 	}
 	if (!p->refuse) {
-		m->pauth = value;
+		set_pauth(m, p, value);
 		return 0;
 	}
 	if (value == p->value)
@@ -213,8 +232,18 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 			return NULL;
 		}
 	}
+	if (m->impdef_asked && m->qarma5_asked) {
+		error_set(err,
+			  "-cpu %s: pauth-impdef=on and pauth-qarma5=on exclude each other; leave "
+			  "one out",
+			  m->base->name);
+		arm_cpu_model_destroy(m);
+		return NULL;
+	}
 	if (!m->pauth)
 		m->features &= ~F(PAUTH);
+	else if (m->qarma5)
+		m->features |= F(QARMA5);
 	return m;
 }
 

@@ -1,8 +1,9 @@
 /*
- * target/arm/sem_pauth.c - pointer authentication (Arm DDI 0487, D8.10) with an IMPLEMENTATION
- * DEFINED algorithm (ID_AA64ISAR1_EL1.{API,GPI}).
+ * target/arm/sem_pauth.c - pointer authentication (Arm DDI 0487, D8.10) by QARMA5, or by a fast
+ * algorithm of our own (ID_AA64ISAR1_EL1.{APA,GPA} or {API,GPI}).
  */
 #include "target/arm/el2.h"
+#include "target/arm/qarma5.h"
 #include "target/arm/sem.h"
 
 #define SCTLR_EnIA (1u << 31)
@@ -15,10 +16,12 @@
 
 /* A multiplicative hash: each input bit reaches the upper half, which signatures are taken from.
  * trans_pauth.c does the same. */
-static u64 compute_pac(u64 ptr, u64 modifier, const u64 key[2])
+static u64 compute_pac(const struct arm_cpu *cpu, u64 ptr, u64 modifier, const u64 key[2])
 {
 	u64 v = (ptr ^ key[0]) * PAC_MULTIPLIER;
 
+	if (cpu_has(cpu, ARM_FEAT_QARMA5))
+		return qarma5(ptr, modifier, key[1], key[0]);
 	v = (((v ^ v >> 32) + modifier) ^ key[1]) * PAC_MULTIPLIER;
 	return (v ^ v >> 32) * PAC_MULTIPLIER;
 }
@@ -96,7 +99,7 @@ u64 pac_sign(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key)
 		return ptr;
 	field = pac_field(cpu, ptr >> 55 & 1);
 	plain = canonical(ptr, field);
-	pac = compute_pac(plain, modifier, cpu->pac_key[key]);
+	pac = compute_pac(cpu, plain, modifier, cpu->pac_key[key]);
 	if (plain != ptr) /* was not canonical: the signature must not authenticate */
 		pac ^= 1ull << 54;
 	return (plain & ~field) | (pac & field);
@@ -110,7 +113,7 @@ u64 pac_auth(struct arm_cpu *cpu, u64 ptr, u64 modifier, enum arm_pac_key key)
 		return ptr;
 	field = pac_field(cpu, ptr >> 55 & 1);
 	plain = canonical(ptr, field);
-	pac = compute_pac(plain, modifier, cpu->pac_key[key]);
+	pac = compute_pac(cpu, plain, modifier, cpu->pac_key[key]);
 	if (((ptr ^ pac) & field) == 0)
 		return plain;
 	error = key == PAC_IA || key == PAC_DA ? 1 : 2;
@@ -144,7 +147,7 @@ void exec_PACGA(struct arm_cpu *cpu, const struct a64_PACGA *i)
 	u64 pac;
 
 	trap_instruction(cpu);
-	pac = compute_pac(cpu_x(cpu, i->rn), cpu_xsp(cpu, i->rm), cpu->pac_key[PAC_GA]);
+	pac = compute_pac(cpu, cpu_x(cpu, i->rn), cpu_xsp(cpu, i->rm), cpu->pac_key[PAC_GA]);
 	cpu_set_x(cpu, i->rd, pac & 0xffffffff00000000);
 }
 

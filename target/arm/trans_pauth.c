@@ -77,7 +77,7 @@ static bool translate(struct trans *t, const struct pac *p)
 
 	if (!cpu_has(cpu, ARM_FEAT_PAUTH))
 		return true;
-	if (!pac_inline_el(cpu))
+	if (!pac_inline_el(cpu) || cpu_has(cpu, ARM_FEAT_QARMA5))
 		return false;
 	disabled = e_unless(t, offsetof(struct arm_cpu, sctlr_el[pac_inline_el(cpu)]),
 			    pac_enable(p->key));

@@ -145,14 +145,24 @@ BTI: not guarded: traps 0
 END
 """
 
+QARMA5 = """\
+APA 1 API 0 GPA 1 GPI 0
+5a133bda00000000
+47723a1b00000000
+638534b400000000
+375b268040123450
+right: 1
+END
+"""
+
 
 class ArmCPU(FunctionalTest):
     arch = 'aarch64'
     accel = 'tcg'
     ways = ('tcg', 'tcg,jit=off')
 
-    def output(self, guest, accel, **kwargs):
-        a = self.machine('a', '-cpu', 'max', guest=guest, machine='virt,gic-version=3',
+    def output(self, guest, accel, *args, **kwargs):
+        a = self.machine('a', *(args or ('-cpu', 'max')), guest=guest, machine='virt,gic-version=3',
                          paused=True, accel=accel, **kwargs)
         a.qmp.cmd('cont')
         a.serial.wait(r'END\n', 90)
@@ -193,6 +203,16 @@ class ArmCPU(FunctionalTest):
         """Accesses across pages, alignment of data and stack, traps of EL0, FEAT_BTI."""
         # QEMU 7.2: the stack pointer is never checked, op1 and op2 of DAIFSet's syndrome change places.
         self.prints('align', ALIGN, differs='(EL0: )?SP at 8|round|EL0: DAIFSet|LSE2')
+
+    def test_pointer_authentication(self):
+        """Known keys: QARMA5 is QEMU's, and our own algorithm holds what it signed."""
+        args = ['-cpu', 'max,pauth-impdef=off'] if self.is_tidemark() else []
+        self.assertMultiLineEqual(self.output('pauth', 'tcg', *args), QARMA5)
+        if self.is_tidemark():
+            text = self.output('pauth', 'tcg', '-cpu', 'max,pauth-impdef=on')
+            self.assertIn('APA 0 API 1 GPA 0 GPI 1\n', text)
+            self.assertIn('right: 1\n', text)
+            self.assertNotIn('5a133bda', text)
 
     def check_litmus(self, accel, smp, shapes, rounds=4096):
         text = self.output('litmus', accel, smp=smp, append='rounds=%d' % rounds)
