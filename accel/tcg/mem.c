@@ -327,6 +327,13 @@ static bool crosses_page(u64 va, unsigned size)
 	return (va ^ (va + size - 1)) & TCG_PAGE_MASK;
 }
 
+/* For the syndrome, should nobody answer. */
+static void note_io(struct tcg_cpu *cpu, u64 va, enum tcg_access access)
+{
+	cpu->io_va = va;
+	cpu->io_access = access;
+}
+
 /*
  * What a device does at an access (interrupts, timers) must take effect before the next
  * instruction if instructions are counted: not in the middle of a region.
@@ -355,6 +362,7 @@ u64 tcg_load_slow(struct tcg_cpu *cpu, u64 va, unsigned size)
 	look_for_watch(cpu, va, size, TCG_READ);
 	if (!host) {
 		retry_exactly(cpu);
+		note_io(cpu, va, TCG_READ);
 		return cpu->ops->io_read(cpu, phys, size);
 	}
 	memcpy(&val, host, size);
@@ -382,6 +390,7 @@ void tcg_store_slow(struct tcg_cpu *cpu, u64 va, u64 val, unsigned size)
 		return;
 	}
 	retry_exactly(cpu);
+	note_io(cpu, va, TCG_WRITE);
 	cpu->ops->io_write(cpu, phys, val, size);
 }
 
@@ -422,8 +431,10 @@ u32 tcg_fetch(struct tcg_cpu *cpu, u64 va)
 	u32 word;
 
 	tcg_exec_page(cpu, va, &page);
-	if (!page.host)
+	if (!page.host) {
+		note_io(cpu, va, TCG_EXEC);
 		return cpu->ops->io_read(cpu, page.phys | (va & ~TCG_PAGE_MASK), 4);
+	}
 	memcpy(&word, page.host + (va & ~TCG_PAGE_MASK), sizeof(word));
 	return word;
 }

@@ -455,11 +455,14 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 		page->host = NULL; /* ROM: the machine decides what a store does */
 }
 
-static _Noreturn void external_abort(struct arm_cpu *cpu, u64 phys, bool write)
+static _Noreturn void external_abort(struct arm_cpu *cpu)
 {
+	enum tcg_access access = cpu->tcg.io_access;
+	u32 iss = FSC_EXTERNAL | (access == TCG_WRITE ? ISS_WNR : 0);
+
 	if (cpu_el(cpu) < 2 && cpu->has_el2 && cpu->hcr_el2 & (HCR_TEA | HCR_TGE))
 		cpu->excp.target_el = 2;
-	arm_raise(cpu, EC_DABORT, FSC_EXTERNAL | (write ? ISS_WNR : 0), phys);
+	arm_raise(cpu, access == TCG_EXEC ? EC_IABORT : EC_DABORT, iss, cpu->tcg.io_va);
 }
 
 u64 arm_mmu_io_read(struct tcg_cpu *tcg, u64 phys, unsigned size)
@@ -469,7 +472,7 @@ u64 arm_mmu_io_read(struct tcg_cpu *tcg, u64 phys, unsigned size)
 	u64 val = 0;
 
 	if (!bus->read(bus->opaque, phys, size, &val))
-		external_abort(cpu, phys, false);
+		external_abort(cpu);
 	return val;
 }
 
@@ -479,7 +482,7 @@ void arm_mmu_io_write(struct tcg_cpu *tcg, u64 phys, u64 val, unsigned size)
 	const struct arm_bus *bus = cpu->mmu->bus;
 
 	if (!bus->write(bus->opaque, phys, size, val))
-		external_abort(cpu, phys, true);
+		external_abort(cpu);
 }
 
 void arm_mmu_first_store(struct tcg_cpu *tcg, const struct tcg_page *page)

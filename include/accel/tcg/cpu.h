@@ -104,6 +104,8 @@ struct tcg_cpu {
 	struct tcg_vreg v[32];
 	struct tcg_vreg v_saturated; /* not 0: an element was saturated, see tcg_fp_take() */
 	u64 transfer[4];             /* values of a slow access of translated code */
+	u64 io_va;                   /* of the access that ops->io_read or io_write makes... */
+	enum tcg_access io_access;   /* ... and what it is for */
 
 	const struct tcg_ops *ops;
 	jmp_buf unwind; /* set while tcg_run() is on the stack */

@@ -386,6 +386,31 @@ static void test_device(gconstpointer jit)
 	cpu_free(cpu);
 }
 
+/* Nobody answers: the syndrome is that of the kind of access, the address the virtual one. */
+static void test_nobody(gconstpointer jit)
+{
+	static const u32 code[] = { 0xf9400441, /* ldr x1, [x2, #8] */
+				    0xf9000441, /* str x1, [x2, #8] */
+				    0xd61f0040 /* br x2 */ };
+	static const u32 handler[] = { 0xd4000002 };
+	static const u64 far[] = { 0xa008, 0xa008, 0xa000 };
+	static const u64 esr[] = { 0x25u << 26 | 1u << 25 | 0x10, 0x25u << 26 | 1u << 25 | 0x50,
+				   0x21u << 26 | 1u << 25 | 0x10 };
+	struct arm_cpu *cpu = cpu_new(GPOINTER_TO_INT(jit));
+
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	put_code(RAM_BASE + 0x10200, handler, 1);
+	map_page(root, 0xa000, 0x0a000000, AF, 3);
+	for (unsigned i = 0; i < G_N_ELEMENTS(code); i++) {
+		cpu->tcg.r[2] = 0xa000;
+		run(cpu, RAM_BASE + 4 * i);
+		g_assert_cmphex(cpu->esr_el[1], ==, esr[i]);
+		g_assert_cmphex(cpu->far_el[1], ==, far[i]);
+		g_assert_cmphex(cpu->elr_el[1], ==, i == 2 ? 0xa000 : RAM_BASE + 4 * i);
+	}
+	cpu_free(cpu);
+}
+
 /* Stage 2: a fault reports the intermediate address and how to emulate the access. */
 static void test_stage2(void)
 {
@@ -548,6 +573,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/mmu/asid/many/jit", GINT_TO_POINTER(1), test_many_own);
 	g_test_add_data_func("/mmu/device/interp", GINT_TO_POINTER(0), test_device);
 	g_test_add_data_func("/mmu/device/jit", GINT_TO_POINTER(1), test_device);
+	g_test_add_data_func("/mmu/nobody/interp", GINT_TO_POINTER(0), test_nobody);
+	g_test_add_data_func("/mmu/nobody/jit", GINT_TO_POINTER(1), test_nobody);
 	g_test_add_data_func("/mmu/interrupt/interp", GINT_TO_POINTER(0), test_interrupt);
 	g_test_add_data_func("/mmu/interrupt/jit", GINT_TO_POINTER(1), test_interrupt);
 	g_test_add_data_func("/mmu/smp/interp", GINT_TO_POINTER(0), test_smp);
