@@ -28,6 +28,9 @@ static enum qapi_shutdown_cause qapi_cause(enum shutdown_cause cause)
 static void handle_shutdown(void *opaque, enum shutdown_cause cause, int exit_code)
 {
 	struct emulator *e = opaque;
+
+	if (e->ending) /* the guest went on for a while; its first word counts */
+		return;
 	struct qapi_shutdown_event data = { .guest = guest_caused(cause),
 					    .reason = qapi_cause(cause) };
 
@@ -40,6 +43,7 @@ static void handle_shutdown(void *opaque, enum shutdown_cause cause, int exit_co
 		return;
 	}
 	e->exit_code = exit_code;
+	e->ending = true;
 	main_loop_quit();
 }
 

@@ -83,7 +83,7 @@ class Calls(Semihosting):
         begin = EXPECTED.replace('@', 'prog a,b ')
         self.assertMultiLineEqual(p.stderr[:len(begin)], begin)
         self.assertEqual(p.stderr[len(begin):],
-                         'tty: 0\nto error\nwrite to input: 1\nc\ntype three\nfirst: 97\nsecond: 98\nthird: 99\nEND\n')
+                         'tty: 0\nto error\nwrite to input: 1\nc\ntype three\nfirst: 97\nsecond: 98\nthird: 99\n7q\nEND\n')
         self.assertEqual(p.stdout, 'to output\n')
         self.assertEqual(os.listdir(self.dir), [])
 
@@ -134,6 +134,16 @@ class Calls(Semihosting):
         a.qmp.cmd('cont')
         self.assertEqual(a.qmp.wait_event('SHUTDOWN', 60)['data'], {'guest': True, 'reason': 'guest-shutdown'})
         self.assertEqual(a.status(), 'shutdown')
+
+
+class FirstEnd(Semihosting):
+    def test_first_end_counts(self):
+        """The guest ends the machine by its console, and goes on to end it once more."""
+        for accel in ('tcg', 'tcg,thread=single'):
+            with self.subTest(accel=accel):
+                p = self.run_guest('-chardev', 'testdev,id=t', '-semihosting-config',
+                                   'enable=on,chardev=t,arg=quick,arg=' + self.dir, accel=accel)
+                self.assertEqual((p.returncode, p.stderr), (7 << 1 | 1, ''))
 
 
 class Refusals(Semihosting):

@@ -81,6 +81,7 @@ static void show(const char *name, long val)
 }
 
 static char dir[512];
+static bool quick; /* the command line begins with q: nobody types anything */
 
 /* DIR/name, in one of four places. */
 static const char *path(const char *name)
@@ -119,6 +120,7 @@ static void test_cmdline(void)
 	for (u64 i = 0; i < sizeof(dir) - 1 && line[at + i]; i++)
 		dir[i] = line[at + i];
 	line[at] = 0;
+	quick = line[0] == 'q';
 	put("begins: ");
 	put(line);
 	put("\n");
@@ -252,7 +254,9 @@ void guest_main(void)
 	test_features();
 	test_clocks();
 	test_heap();
-	test_console();
+	if (!quick)
+		test_console();
+	put("7q\n"); /* to a test device: end with status 15 */
 	put("END\n");
 	call4(EXIT_EXTENDED, 0x20026, 42, 0, 0);
 	for (;;)
