@@ -84,7 +84,7 @@ struct emulator {
 	bool shutdown_pauses; /* -no-shutdown, -action shutdown=pause */
 	enum action_panic on_panic;
 	bool autostart; /* run when set up, or when an incoming migration is complete */
-	bool ending; /* exit_code is decided */
+	bool ending;    /* exit_code is decided */
 	int exit_code;
 };
 

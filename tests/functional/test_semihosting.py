@@ -142,7 +142,7 @@ class FirstEnd(Semihosting):
         for accel in ('tcg', 'tcg,thread=single'):
             with self.subTest(accel=accel):
                 p = self.run_guest('-chardev', 'testdev,id=t', '-semihosting-config',
-                                   'enable=on,chardev=t,arg=quick,arg=' + self.dir, accel=accel)
+                                   'enable=on,chardev=t,arg=Z,arg=' + self.dir, accel=accel)
                 self.assertEqual((p.returncode, p.stderr), (7 << 1 | 1, ''))
 
 

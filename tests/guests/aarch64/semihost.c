@@ -81,7 +81,7 @@ static void show(const char *name, long val)
 }
 
 static char dir[512];
-static bool quick; /* the command line begins with q: nobody types anything */
+static bool quick; /* the command line begins with Z: nobody types anything */
 
 /* DIR/name, in one of four places. */
 static const char *path(const char *name)
@@ -120,7 +120,7 @@ static void test_cmdline(void)
 	for (u64 i = 0; i < sizeof(dir) - 1 && line[at + i]; i++)
 		dir[i] = line[at + i];
 	line[at] = 0;
-	quick = line[0] == 'q';
+	quick = line[0] == 'Z';
 	put("begins: ");
 	put(line);
 	put("\n");
