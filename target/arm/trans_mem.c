@@ -42,13 +42,14 @@ static struct e_address address_reg(struct trans *t, unsigned rn, unsigned rm, u
 				    unsigned shift)
 {
 	static const u8 kind[] = { [2] = E_U32, [3] = E_U64, [6] = E_S32, [7] = E_U64 };
+	const struct arm_region *r = region_of(t);
 
 	return (struct e_address){ .base = rn,
 				   .indexed = true,
 				   .index = gx(rm),
 				   .ext = kind[opt],
 				   .shift = shift,
-				   .hint = arm_hint_for(region_of(t), rn) };
+				   .hint = arm_hint_for(r, rn) && arm_hint_for(r, rm) };
 }
 
 bool trans_LDST_r(struct trans *t, const struct a64_LDST_r *i)
