@@ -17,8 +17,8 @@ KPTI = ('off', 'on')
 # Single operations (tests/bench/guest/micro.c): rounds, target in nanoseconds (None: no target).
 OPERATIONS = {
     'svc': (300000, 150), 'svc-el1': (300000, 150), 'fault': (48000, None), 'daif': (2000000, 6),
-    'daif-save': (2000000, 6), 'counter': (2000000, 30), 'sysreg': (20000000, 2),
-    'sp-el0': (20000000, 2), 'ttbr': (1500000, 40), 'pan': (1500000, 6), 'dmb': (30000000, 2),
+    'daif-save': (2000000, 6), 'counter': (2000000, 30), 'sysreg': (6000000, 2),
+    'sp-el0': (6000000, 2), 'ttbr': (1500000, 40), 'pan': (1500000, 6), 'dmb': (30000000, 2),
     'mmio': (600000, 120), 'refill': (800000, 40), 'refill-wide': (700000, 120),
     'refill-store': (700000, 120), 'refill-exec': (500000, 120), 'asid': (800000, 10),
     'tlbi-all': (100000, 600), 'tlbi-page': (500000, 60), 'rewrite': (10000, 3000),
