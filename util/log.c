@@ -25,6 +25,7 @@ static const struct {
 	{ "cpu", LOG_CPU, "registers before each region" },
 	{ "cpu_reset", LOG_CPU_RESET, "registers at reset" },
 	{ "nochain", LOG_NOCHAIN, "regions do not lead to each other: with exec, log each entry" },
+	{ "trace", LOG_TRACE, "each step of the dirty-state engines" },
 };
 
 /* QEMU's, and why there is nothing to log. */
@@ -43,7 +44,7 @@ static const struct {
 	{ "vpu", "cpu shows FPCR and FPSR, not the vectors" },
 	{ "tid", "a log file for each thread does not exist; use -D" },
 	{ "invalid_mem", "use guest_errors" },
-	{ "trace", "there are no trace events; use the other categories" },
+	{ "trace", "events are not chosen one by one; use trace" },
 	{ "all", "name the categories that you want" },
 };
 

@@ -18,6 +18,7 @@ enum log_category {
 	LOG_CPU = 1 << 7,
 	LOG_CPU_RESET = 1 << 8,
 	LOG_NOCHAIN = 1 << 9, /* nothing to write: has every region looked up, for LOG_EXEC */
+	LOG_TRACE = 1 << 10,
 };
 
 /*
