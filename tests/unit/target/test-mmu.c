@@ -411,6 +411,58 @@ static void test_nobody(gconstpointer jit)
 	cpu_free(cpu);
 }
 
+/* MOPS with T: with PAN on a kernel reaches what is the user's, by these only. */
+static void test_mops_rights(gconstpointer jit)
+{
+	static const u32 code[] = {
+		0x19c31440, 0x19c35440,
+		0x19c39440, /* setpt, setmt, setet [x0]!, x2!, x3 */
+		0x19072506, 0x19472506,
+		0x19872506, /* cpyfprt, cpyfmrt, cpyfert [x6]!, [x7]!, x8! */
+		0xd4000002,
+	};
+	static const u32 handler[] = { 0xd4000002 };
+	struct arm_cpu *cpu = cpu_new(GPOINTER_TO_INT(jit));
+	u32 words[3];
+
+	put_code(RAM_BASE, code, G_N_ELEMENTS(code));
+	put_code(RAM_BASE + 0x10200, handler, 1);
+	map_page(root, 0x1000, RAM_BASE + 0x1000, AF | USER | UXN, 3);
+	map_page(root, 0x3000, RAM_BASE + 0x3000, AF | UXN, 3);
+	cpu->pstate |= PSTATE_PAN;
+	cpu->tcg.r[0] = 0x1080;
+	cpu->tcg.r[2] = 16;
+	cpu->tcg.r[3] = 0xa5;
+	cpu->tcg.r[6] = 0x3000;
+	cpu->tcg.r[7] = 0x1084;
+	cpu->tcg.r[8] = 8;
+	run(cpu, RAM_BASE);
+	g_assert_cmphex(cpu->esr_el[1], ==, 0);
+	for (unsigned i = 0; i < 16; i++)
+		g_assert_cmphex(ram[0x1080 + i], ==, 0xa5);
+	g_assert_cmphex(ram[0x3007], ==, 0xa5);
+	g_assert_cmphex(ram[0x3008], ==, 0);
+
+	/* back to the user by cpyfpwt; then without T the store faults, and so does its load */
+	for (unsigned i = 0; i < 3; i++)
+		words[i] = 0x19071506 | i << 22;
+	put_code(RAM_BASE + 0x20000, words, 3);
+	for (unsigned i = 0; i < 3; i++)
+		words[i] = 0x19c30440 | i << 14;
+	put_code(RAM_BASE + 0x2000c, words, 3);
+	cpu->tcg.r[0] = 0x1080;
+	cpu->tcg.r[2] = 16;
+	cpu->tcg.r[6] = 0x1100;
+	cpu->tcg.r[7] = 0x3000;
+	cpu->tcg.r[8] = 8;
+	run(cpu, RAM_BASE + 0x20000);
+	g_assert_cmphex(ram[0x1107], ==, 0xa5);
+	g_assert_cmphex(cpu->esr_el[1] & 0xfc00007f, ==, 0x25u << 26 | 0x4f);
+	g_assert_cmphex(cpu->far_el[1], ==, 0x1080);
+	g_assert_null(cpu->mmu_saved);
+	cpu_free(cpu);
+}
+
 /* Stage 2: a fault reports the intermediate address and how to emulate the access. */
 static void test_stage2(void)
 {
@@ -575,6 +627,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/mmu/device/jit", GINT_TO_POINTER(1), test_device);
 	g_test_add_data_func("/mmu/nobody/interp", GINT_TO_POINTER(0), test_nobody);
 	g_test_add_data_func("/mmu/nobody/jit", GINT_TO_POINTER(1), test_nobody);
+	g_test_add_data_func("/mmu/mops-rights/interp", GINT_TO_POINTER(0), test_mops_rights);
+	g_test_add_data_func("/mmu/mops-rights/jit", GINT_TO_POINTER(1), test_mops_rights);
 	g_test_add_data_func("/mmu/interrupt/interp", GINT_TO_POINTER(0), test_interrupt);
 	g_test_add_data_func("/mmu/interrupt/jit", GINT_TO_POINTER(1), test_interrupt);
 	g_test_add_data_func("/mmu/smp/interp", GINT_TO_POINTER(0), test_smp);
