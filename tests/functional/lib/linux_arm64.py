@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 import unittest
+import zlib
 
 from . import host
 
@@ -21,7 +22,7 @@ CACHE = host.BUILD / 'linux-arm64'
 # What busybox needs, and modules in the order in which they can be loaded.
 FILES = ('bin/busybox', 'lib/ld-linux-aarch64.so.1', 'lib/aarch64-linux-gnu/ld-linux-aarch64.so.1',
          'lib/aarch64-linux-gnu/libc.so.6')
-MODULES = ('virtio_mmio.ko', 'net_failover.ko', 'failover.ko', 'virtio_net.ko', 'virtio_blk.ko',
+MODULES = ('virtio_mmio.ko', 'failover.ko', 'net_failover.ko', 'virtio_net.ko', 'virtio_blk.ko',
            'virtio-rng.ko', 'virtio_console.ko', 'virtio_pci_modern_dev.ko', 'virtio_pci_legacy_dev.ko',
            'virtio_pci.ko', 'virtio_balloon.ko')
 
@@ -108,11 +109,20 @@ def add_files(initrd, path, files):
     pathlib.Path(path).write_bytes(data + bytes(-len(data) % 4) + added + _entry(0, 'TRAILER!!!', 0, b''))
 
 
-def make_initrd(path, init=INIT):
-    """Write a small RAM disk made of parts of the installer's."""
+def recipe():
+    """Changes with what a small RAM disk is made of, for the names of those that are kept."""
+    return '%08x' % zlib.crc32(repr((INIT, FILES, MODULES)).encode())
+
+
+def make_initrd(path, init=INIT, modules=None):
+    """Write a small RAM disk made of parts of the installer's.
+
+    modules: {name: content} of another kernel instead of the installer's own.
+    """
     with gzip.open(installer_initrd()) as archive:
         found = {name: (mode, content) for name, mode, content in _entries(archive.read())
-                 if name in FILES or os.path.basename(name) in MODULES}
+                 if name in FILES or (modules is None and os.path.basename(name) in MODULES)}
+    found.update({name: (0o100644, content) for name, content in (modules or {}).items()})
     parts = [('dev', 0o40755, b'')] + [(d, 0o40755, b'') for d in (
         'bin', 'lib', 'lib/aarch64-linux-gnu', 'modules')]
     parts += [(name, *found[name]) for name in FILES if name in found]
@@ -128,7 +138,7 @@ def make_initrd(path, init=INIT):
 
 def initrd():
     """Path of the small RAM disk, made once."""
-    path = CACHE / 'small.cpio'
+    path = CACHE / ('small-%s.cpio' % recipe())
     if not path.exists():
         make_initrd(CACHE / 'small.cpio.new')
         os.rename(CACHE / 'small.cpio.new', path)
