@@ -23,15 +23,26 @@ enum {
 	AML_EXT_FIELD = 0x81,
 	AML_EXT_DEVICE = 0x82,
 	AML_LOCAL0 = 0x60,
+	AML_ARG0 = 0x68,
 	AML_STORE = 0x70,
 	AML_AND = 0x7b,
 	AML_NOTIFY = 0x86,
 	AML_IF = 0xa0,
+	AML_RETURN = 0xa4,
 };
 
 enum { FIELD_DWORD_ACCESS = 3, REGION_MEMORY = 0 };
-enum { RES_IO = 0x47, RES_END = 0x79, RES_MEMORY32 = 0x86, RES_IRQ = 0x89 };
+enum {
+	RES_IO = 0x47,
+	RES_END = 0x79,
+	RES_MEMORY32 = 0x86,
+	RES_WORD_SPACE = 0x88,
+	RES_IRQ = 0x89,
+	RES_QWORD_SPACE = 0x8a,
+	RES_GPIO = 0x8c,
+};
 
+#define WINDOW_FLAGS 0xc /* both ends fixed, passed on */
 #define HEADER_BYTES 36
 #define LENGTH_AT    4
 #define CHECKSUM_AT  9
@@ -336,14 +347,19 @@ void aml_notify(struct aml *a, const char *path, u8 value)
  * A buffer: its size comes before its bytes, as a word so that it can be filled in afterwards. The
  * open stack has the term and, above it, where the size is.
  */
-void aml_resources(struct aml *a)
+static void open_template(struct aml *a, const char *name)
 {
-	aml_name(a, "_CRS");
+	aml_name(a, name);
 	acpi_u8(a->b, AML_BUFFER);
 	open_term(a);
 	acpi_u8(a->b, AML_WORD);
 	open_term(a);
 	acpi_u16(a->b, 0);
+}
+
+void aml_resources(struct aml *a)
+{
+	open_template(a, "_CRS");
 }
 
 void aml_resources_end(struct aml *a)
@@ -385,4 +401,72 @@ void aml_res_irq(struct aml *a, u32 gsi, bool level, bool shared)
 	acpi_u8(a->b, 1 | (level ? 0 : 1 << 1) | (shared ? 1 << 3 : 0)); /* consumer, active high */
 	acpi_u8(a->b, 1);                                                /* one interrupt */
 	acpi_u32(a->b, gsi);
+}
+
+/* Bus numbers are words in ASL, whatever their descriptor. */
+static void bus_numbers(struct aml *a, u16 first, u16 n)
+{
+	acpi_u8(a->b, RES_WORD_SPACE);
+	acpi_u16(a->b, 13);
+	acpi_u8(a->b, AML_WINDOW_BUS);
+	acpi_u8(a->b, WINDOW_FLAGS);
+	acpi_u8(a->b, 0);
+	acpi_u16(a->b, 0); /* granularity */
+	acpi_u16(a->b, first);
+	acpi_u16(a->b, first + n - 1);
+	acpi_u16(a->b, 0);
+	acpi_u16(a->b, n);
+}
+
+void aml_res_window(struct aml *a, enum aml_window kind, u64 min, u64 size, u64 offset)
+{
+	bool io = kind == AML_WINDOW_IO;
+
+	if (kind == AML_WINDOW_BUS) {
+		bus_numbers(a, min, size);
+		return;
+	}
+	acpi_u8(a->b, RES_QWORD_SPACE);
+	acpi_u16(a->b, 43);
+	acpi_u8(a->b, kind);
+	acpi_u8(a->b, WINDOW_FLAGS);
+	/* all ports, which are memory on the near side; or memory, writable, not cached */
+	acpi_u8(a->b, io ? 3 | (offset ? 1 << 4 : 0) : 1);
+	acpi_u64(a->b, 0); /* granularity */
+	acpi_u64(a->b, min);
+	acpi_u64(a->b, min + size - 1);
+	acpi_u64(a->b, offset);
+	acpi_u64(a->b, size);
+}
+
+#define GPIO_PINS_AT 23 /* bytes of the descriptor before its pins */
+
+void aml_gpio_events(struct aml *a, const char *path, u16 pin)
+{
+	u16 name_bytes = strlen(path) + 1;
+
+	open_template(a, "_AEI");
+	acpi_u8(a->b, RES_GPIO);
+	acpi_u16(a->b, GPIO_PINS_AT + 2 + name_bytes - 3);
+	acpi_u8(a->b, 1);           /* revision */
+	acpi_u8(a->b, 0);           /* an interrupt */
+	acpi_u16(a->b, 1);          /* consumer */
+	acpi_u16(a->b, 1 | 1 << 4); /* edge, active high, can wake */
+	acpi_u8(a->b, 1);           /* pull-up */
+	acpi_u16(a->b, 0);          /* drive strength */
+	acpi_u16(a->b, 0);          /* debounce time */
+	acpi_u16(a->b, GPIO_PINS_AT);
+	acpi_u8(a->b, 0);
+	acpi_u16(a->b, GPIO_PINS_AT + 2);              /* name of the controller */
+	acpi_u16(a->b, GPIO_PINS_AT + 2 + name_bytes); /* vendor's data: none */
+	acpi_u16(a->b, 0);
+	acpi_u16(a->b, pin);
+	g_byte_array_append(a->b, (const u8 *)path, name_bytes);
+	aml_resources_end(a);
+}
+
+void aml_return_arg(struct aml *a, u8 arg)
+{
+	acpi_u8(a->b, AML_RETURN);
+	acpi_u8(a->b, AML_ARG0 + arg);
 }

@@ -67,8 +67,7 @@ static void transports_fdt(struct virt *v, void *fdt)
 	}
 }
 
-#define POWER_KEY_PIN 3
-#define KEY_POWER     116 /* as input events number it */
+#define KEY_POWER 116 /* as input events number it */
 
 /* A PrimeCell with its page and its line. */
 static struct device *add_primecell(struct virt *v, const char *type, enum virt_region at,
@@ -115,7 +114,7 @@ static int add_power_key(struct virt *v, GError **err)
 	v->power_key = device_create(&v->m, GPIO_KEY_TYPE, NULL, err);
 	if (!v->power_key || device_realize(v->power_key, NULL, err))
 		return -EINVAL;
-	pl061_connect(gpio, gpio_key_output(v->power_key), POWER_KEY_PIN);
+	pl061_connect(gpio, gpio_key_output(v->power_key), VIRT_POWER_KEY_PIN);
 	return 0;
 }
 
@@ -169,7 +168,7 @@ static void power_key_fdt(struct virt *v, void *fdt)
 	dt_node(fdt, "/gpio-keys/poweroff");
 	dt_set_string(fdt, "/gpio-keys/poweroff", "label", "GPIO Key Poweroff");
 	dt_set_cells(fdt, "/gpio-keys/poweroff", "linux,code", KEY_POWER);
-	dt_set_cells(fdt, "/gpio-keys/poweroff", "gpios", VIRT_PHANDLE_GPIO, POWER_KEY_PIN, 0);
+	dt_set_cells(fdt, "/gpio-keys/poweroff", "gpios", VIRT_PHANDLE_GPIO, VIRT_POWER_KEY_PIN, 0);
 }
 
 int virt_devices_create(struct virt *v, GError **err)

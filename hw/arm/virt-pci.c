@@ -25,6 +25,11 @@ static struct pci_window ecam(const struct virt *v)
 	return window(v, has_high(v, VIRT_HIGH_PCIE_ECAM) ? VIRT_HIGH_PCIE_ECAM : VIRT_PCIE_ECAM);
 }
 
+struct virt_range virt_pci_config(const struct virt *v)
+{
+	return v->map[has_high(v, VIRT_HIGH_PCIE_ECAM) ? VIRT_HIGH_PCIE_ECAM : VIRT_PCIE_ECAM];
+}
+
 int virt_pci_create(struct virt *v, GError **err)
 {
 	struct pci_host_config cfg = {

@@ -18,7 +18,6 @@ static int check_properties(const struct virt *v, GError **err)
 		{ v->secure, "secure=on", "there is no EL3" },
 		{ v->mte, "mte=on", "CPUs have no memory tagging" },
 		{ v->ras, "ras=on", "no errors are reported to guests" },
-		{ v->acpi == OOA_ON, "acpi=on", "guests get a device tree" },
 		{ v->iommu, "iommu=smmuv3", "there is no SMMU" },
 	};
 
@@ -137,9 +136,10 @@ static const struct property virt_props[] = {
 	PROP(struct virt, virtualization, "virtualization", BOOL, "off", "have EL2"),
 	PROP(struct virt, highmem, "highmem", BOOL, "on", "use addresses above 4 GiB"),
 	PROP(struct virt, mte, "mte", BOOL, "off", "have memory tagging"),
-	PROP(struct virt, acpi, "acpi", ON_OFF_AUTO, "auto", "describe devices by ACPI"),
 	PROP(struct virt, ras, "ras", BOOL, "off", "report memory errors to the guest"),
 	PROP_NAMES(struct virt, iommu, "iommu", "none", "have an IOMMU", iommu_names),
+	PROP(struct virt, acpi, "acpi", ON_OFF_AUTO, "auto",
+	     "give firmware ACPI tables to describe the machine by"),
 	PROP(struct virt, dtb_randomness, "dtb-randomness", BOOL, "on",
 	     "put random numbers for the kernel into the device tree"),
 	PROP(struct virt, want_its, "its", BOOL, "on",

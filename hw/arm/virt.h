@@ -77,7 +77,8 @@ enum virt_phandle {
 	VIRT_PHANDLE_CPU0 = 0x8100, /* and on */
 };
 
-#define VIRT_TRANSPORTS 32
+#define VIRT_TRANSPORTS    32
+#define VIRT_POWER_KEY_PIN 3 /* of the GPIO controller */
 
 /* Cells of "interrupts": kind and trigger. */
 enum { DT_SPI = 0, DT_PPI = 1, DT_EDGE = 1, DT_LEVEL_HIGH = 4, DT_PPI_CPUS_SHIFT = 8 };
@@ -155,9 +156,14 @@ int virt_flash_create(struct virt *v, GError **err);
 void virt_flash_fdt(struct virt *v, void *fdt);
 int virt_flash_boot(struct virt *v, GError **err);
 
-/* virt-pci.c: PCI Express host bridge. */
+/* virt-pci.c: PCI Express host bridge; virt_pci_config() - its configuration window. */
 int virt_pci_create(struct virt *v, GError **err);
+struct virt_range virt_pci_config(const struct virt *v);
 void virt_pci_fdt(struct virt *v, void *fdt);
+
+/* virt-acpi.c: hand the ACPI tables to firmware; virt-dsdt.c: the one that names devices. */
+int virt_acpi_offer(struct virt *v, GError **err);
+GBytes *virt_dsdt(const struct virt *v);
 
 /*
  * virt-fdt.c: the whole tree.

@@ -2,13 +2,12 @@
 #include "accel/vm.h"
 #include "hw/acpi/aml.h"
 #include "hw/acpi/ged.h"
+#include "hw/acpi/tables.h"
 #include "hw/i386/microvm.h"
 #include "hw/nvram/fw_cfg.h"
 #include "hw/rtc/mc146818.h"
 
 #include <assert.h>
-
-#define ALIGNMENT 64
 
 enum { FADT_FLAGS_AT = 112, FADT_BYTES = 276 };
 enum { FADT_RESET_REGISTER = 1 << 10, FADT_HW_REDUCED = 1 << 20 };
@@ -216,59 +215,21 @@ static GBytes *build_madt(struct microvm *vm)
 	return acpi_table_end(t);
 }
 
-static GBytes *build_xsdt(const u64 *tables, unsigned n)
+GBytes *microvm_acpi_tables(struct microvm *vm, u64 base, struct acpi_tables *t)
 {
-	GByteArray *t = acpi_table_begin("XSDT", 1);
+	u64 dsdt;
 
-	for (unsigned i = 0; i < n; i++)
-		acpi_u64(t, tables[i]);
-	return acpi_table_end(t);
+	acpi_tables_init(t, base);
+	dsdt = acpi_tables_place(t, build_dsdt(vm));
+	acpi_tables_add_fadt(t, build_fadt(vm, dsdt));
+	acpi_tables_add(t, build_madt(vm));
+	return acpi_tables_end(t);
 }
 
-/* The root pointer; its first 20 bytes have a checksum of their own. */
-static void put_rsdp(u8 *p, u64 xsdt)
+int microvm_offer_acpi(struct microvm *vm, GError **err)
 {
-	u64 le = GUINT64_TO_LE(xsdt);
-	u32 len = GUINT32_TO_LE(ACPI_RSDP_BYTES);
+	struct acpi_tables t;
+	g_autoptr(GBytes) tables = microvm_acpi_tables(vm, 0, &t);
 
-	memcpy(p, "RSD PTR ", 8);
-	memcpy(p + 9, "TIDEMK", 6);
-	p[15] = 2; /* revision */
-	memcpy(p + 20, &len, sizeof(len));
-	memcpy(p + RSDP_XSDT_AT, &le, sizeof(le));
-	p[RSDP_CHECKSUM_AT] = acpi_checksum(p, RSDP_BYTES_1);
-	p[RSDP_CHECKSUM_2_AT] = acpi_checksum(p, ACPI_RSDP_BYTES);
-}
-
-/* Append a table and free it. Return: its guest address. */
-static u64 place(GByteArray *area, u64 base, GBytes *table)
-{
-	u64 at;
-	gsize len;
-	const u8 *data = g_bytes_get_data(table, &len);
-
-	acpi_zero(area, ROUND_UP(area->len, ALIGNMENT) - area->len);
-	at = base + area->len;
-	g_byte_array_append(area, data, len);
-	g_bytes_unref(table);
-	return at;
-}
-
-GBytes *microvm_acpi_tables(struct microvm *vm, u64 base, struct acpi_layout *layout)
-{
-	GByteArray *area = g_byte_array_new();
-	u64 tables[2], dsdt, xsdt;
-
-	acpi_zero(area, ACPI_RSDP_BYTES);
-	dsdt = place(area, base, build_dsdt(vm));
-	tables[0] = place(area, base, build_fadt(vm, dsdt));
-	tables[1] = place(area, base, build_madt(vm));
-	xsdt = place(area, base, build_xsdt(tables, ARRAY_SIZE(tables)));
-	put_rsdp(area->data, xsdt);
-	if (layout)
-		*layout = (struct acpi_layout){ .fadt = tables[0] - base,
-						.fadt_bytes = FADT_BYTES,
-						.xsdt = xsdt - base,
-						.xsdt_bytes = area->len - (xsdt - base) };
-	return g_byte_array_free_to_bytes(area);
+	return acpi_tables_offer(&t, tables, vm->fw_cfg, err);
 }

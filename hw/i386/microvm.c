@@ -13,6 +13,7 @@
 #include "accel/vm.h"
 #include "chardev/char.h"
 #include "hw/acpi/ged.h"
+#include "hw/acpi/tables.h"
 #include "hw/nvram/fw_cfg.h"
 #include "hw/rtc/mc146818.h"
 #include "hw/virtio/virtio-mmio.h"
@@ -323,6 +324,7 @@ static int add_reset_vector(struct machine *m, GError **err)
 static int add_tables(struct microvm *vm, GError **err)
 {
 	g_autoptr(GBytes) tables = NULL;
+	struct acpi_tables where;
 	int ret = add_reset_vector(&vm->m, err);
 
 	if (ret)
@@ -331,7 +333,7 @@ static int add_tables(struct microvm *vm, GError **err)
 		tables = microvm_mp_table(vm, MP_TABLE);
 		return machine_add_blob(&vm->m, "MP table", MP_TABLE, tables, err);
 	}
-	tables = microvm_acpi_tables(vm, ACPI_AREA, NULL);
+	tables = microvm_acpi_tables(vm, ACPI_AREA, &where);
 	g_assert(g_bytes_get_size(tables) <= ACPI_AREA_END - ACPI_AREA);
 	return machine_add_blob(&vm->m, "ACPI tables", ACPI_AREA, tables, err);
 }

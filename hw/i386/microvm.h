@@ -36,26 +36,14 @@ static inline bool microvm_has_acpi(const struct microvm *vm)
 /* microvm_virtio_line() - interrupt line of a virtio-mmio transport. */
 unsigned microvm_virtio_line(const struct microvm *vm, unsigned transport);
 
-/* Offsets, in what microvm_acpi_tables() returns, of what firmware that moves tables must adjust.
- * The root pointer is at 0. */
-struct acpi_layout {
-	u32 fadt, fadt_bytes;
-	u32 xsdt, xsdt_bytes;
-};
-
-#define ACPI_RSDP_BYTES 36
+struct acpi_tables;
 
 /*
  * microvm_acpi_tables() - all tables for this machine with its devices, the root pointer first.
- * @base:   guest physical address where they will lie.
- * @layout: out; may be NULL.
+ * @base: guest physical address where they will lie.
+ * @t:    out: where in them what is.
  */
-GBytes *microvm_acpi_tables(struct microvm *vm, u64 base, struct acpi_layout *layout);
-
-/* Positions in a FADT of the pointers to the DSDT, of 4 and of 8 bytes. */
-enum { FADT_DSDT_AT = 40, FADT_X_DSDT_AT = 140 };
-enum { ACPI_HEADER_BYTES = 36, ACPI_CHECKSUM_AT = 9 };
-enum { RSDP_CHECKSUM_AT = 8, RSDP_XSDT_AT = 24, RSDP_CHECKSUM_2_AT = 32, RSDP_BYTES_1 = 20 };
+GBytes *microvm_acpi_tables(struct microvm *vm, u64 base, struct acpi_tables *t);
 
 /* microvm_offer_acpi() - hand the tables to firmware by fw_cfg, with the commands that place them.
  * Return: 0 or -errno with @err. */

@@ -73,4 +73,18 @@ void aml_res_memory32(struct aml *a, u32 base, u32 size);
 void aml_res_io(struct aml *a, u16 base, u8 size);
 void aml_res_irq(struct aml *a, u32 gsi, bool level, bool shared);
 
+/*
+ * aml_res_window() - a range that a bridge passes on.
+ * @kind: what it is on the far side; I/O ports may be memory on the near one.
+ * @min:  first address on the far side; @offset: what to add to have the near one.
+ */
+enum aml_window { AML_WINDOW_MEMORY, AML_WINDOW_IO, AML_WINDOW_BUS };
+void aml_res_window(struct aml *a, enum aml_window kind, u64 min, u64 size, u64 offset);
+
+/* aml_gpio_events() - Name (_AEI, ...): edges of one pin of the GPIO controller @path. */
+void aml_gpio_events(struct aml *a, const char *path, u16 pin);
+
+/* aml_return_arg() - Return (ArgN). */
+void aml_return_arg(struct aml *a, u8 arg);
+
 #endif
