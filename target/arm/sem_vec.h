@@ -277,4 +277,18 @@ VEC_INLINE u64 shift_by(struct arm_cpu *cpu, u64 a, int shift, unsigned lg, stru
 	return how.sat_unsigned ? sat_u(cpu, v, lg) : sat_s(cpu, v, lg);
 }
 
+/* The shape that the fields q and s of a row mean: of vectors, and of rows with a scalar form. */
+#define SHAPE_V(i) ((struct vec_shape){ .q = (i)->q })
+#define SHAPE_S(i) ((struct vec_shape){ .q = (i)->q, .scalar = (i)->s })
+
+/* Product of two bytes as polynomials over {0,1}, 15 bits; the lower 8 are PMUL's. */
+static inline u64 carryless_product(u64 a, u64 b)
+{
+	u64 r = 0;
+
+	for (unsigned bit = 0; bit < 8; bit++)
+		r ^= b >> bit & 1 ? a << bit : 0;
+	return r;
+}
+
 #endif

@@ -2,10 +2,8 @@
 #include "target/arm/fp-host.h"
 #include "target/arm/sem_vec.h"
 
-#define SHAPE_V(i) ((struct vec_shape){ .q = (i)->q })
-#define SHAPE_S(i) ((struct vec_shape){ .q = (i)->q, .scalar = (i)->s })
-#define FULL(i)    (FP_SINGLE + (i)->sz)
-#define HALF(i)    FP_HALF
+#define FULL(i) (FP_SINGLE + (i)->sz)
+#define HALF(i) FP_HALF
 
 static unsigned count_of(struct vec_shape shape, unsigned lg)
 {

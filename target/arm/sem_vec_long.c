@@ -82,17 +82,10 @@ VEC_OP(op_sqdmlsl)
 
 VEC_OP(op_pmull)
 {
-	u64 r = 0;
-
-	for (unsigned bit = 0; bit < 8; bit++)
-		r ^= b >> bit & 1 ? a << bit : 0;
-	return r;
+	return carryless_product(a, b);
 }
 
 /* ---- three registers ---- */
-
-#define SHAPE_V(i) ((struct vec_shape){ .q = (i)->q })
-#define SHAPE_S(i) ((struct vec_shape){ .q = (i)->q, .scalar = (i)->s })
 
 #define LONG(name, shape, size, fn)                                                                \
 	void exec_##name(struct arm_cpu *cpu, const struct a64_##name *i)                          \
