@@ -163,6 +163,7 @@ const struct machine_type virt_machine_type = {
 	.default_ram_size = 128 * MiB,
 	.default_cpu = "cortex-a57",
 	.max_cpus = CPUS_MAX,
+	.has_acpi = true,
 	.instance_size = sizeof(struct virt),
 	.props = virt_props,
 	.init = virt_init,

@@ -97,6 +97,7 @@ ARM64 = (
     "-chardev socket,id=charmonitor,path=S/a,server=on,wait=off "
     '-object \'{"qom-type":"monitor-qmp","id":"monitor","chardev":"charmonitor"}\' -incoming defer',
     # spellings
+    '-M virt,acpi=on -cpu max -kernel K',
     '-M virt -cpu max -m 1.5G -kernel K -append "" -nic none',
     '-M virt,gic_version=3, -cpu max --kernel K --append "a,,b" -net none -serial telnet:localhost:0,server,nowait',
     '-M virt -cpu nonesuch -cpu cortex-a57 -kernel K -net nic -net user -monitor none -serial none',
@@ -110,7 +111,6 @@ REFUSED_ARM64 = (
     ('-nographic -smp 2 -cpu max -semihosting-config enable=on,target=native -m 1057 -bios F0 '
      '-machine virt,acpi=off,secure=on,mte=off,gic-version=3', 'secure=on is not available'),
     ('-M virt,secure=on,acpi=off -bios F0 -cpu cortex-a53 -m 2048 -nographic', 'secure=on is not available.*no EL3'),
-    ('-M virt,acpi=on -kernel K', 'acpi=on is not available.*device tree'),
     ('-M virt -cpu cortex-a57 -nographic -bios F0 -netdev user,id=net0 -device e1000,netdev=net0', "'e1000' is not a valid"),
     ('-M virt -cpu max -fsdev local,id=F,path=/,security_model=none,multidevs=remap '
      '-device virtio-9p-device,fsdev=F,mount_tag=/dev/root', 'no 9p exists'),
