@@ -6,6 +6,7 @@
  * before it goes on to the guest's store. So an entry never lies, and none is missing.
  */
 #include "target/arm/engines.h"
+#include "accel/tcg/icount.h"
 #include "accel/tcg/mem.h"
 #include "target/arm/engines-priv.h"
 #include "target/arm/mmu-internal.h"
@@ -82,7 +83,7 @@ static void wait_ns(u64 ns)
 {
 	s64 end;
 
-	if (!ns)
+	if (!ns || tcg_icount_advance_ns(ns))
 		return;
 	end = clock_ns(CLOCK_TYPE_VIRTUAL) + ns;
 	while (clock_ns(CLOCK_TYPE_VIRTUAL) < end)

@@ -43,8 +43,8 @@ class DirtyEngines(FunctionalTest):
         super().setUp()
         self.require_tidemark('no other emulator has these features')
 
-    def run_guest(self, cpus, accel='tcg', cpu='max,hacdbs-irq=17'):
-        a = self.machine('a', '-cpu', cpu, guest='el2', smp=cpus, append=f'cpus={cpus}', accel=accel,
+    def run_guest(self, cpus, accel='tcg', cpu='max,hacdbs-irq=17', extra=()):
+        a = self.machine('a', '-cpu', cpu, *extra, guest='el2', smp=cpus, append=f'cpus={cpus}', accel=accel,
                          machine='virt,virtualization=on,gic-version=3', paused=True)
         a.qmp.cmd('cont')
         a.serial.wait(r'END\n', 120)
@@ -68,6 +68,28 @@ class DirtyEngines(FunctionalTest):
     def test_two_cpus_in_the_interpreter(self):
         self.check(self.run_guest(2, accel='tcg,jit=off'))
 
+
+    def test_shared_tables(self):
+        text = self.run_guest(2)
+        for name in ('one-entry-among-two-cpus', 'cleaning-beside-a-writer'):
+            self.assertIn('ok shared/%s\n' % name, text)
+
+    def test_under_icount(self):
+        self.check(self.run_guest(1, cpu='max,hacdbs-irq=17,hdbss-append-ns=100', extra=('-icount', 'shift=0')))
+
+    def test_repeats_under_icount(self):
+        seen = []
+        for _ in range(2):
+            a = self.machine('a', '-cpu', 'max,hacdbs-irq=17,x-hacdbs-slice=10,hacdbs-entry-ns=1000,hdbss-append-ns=50',
+                             '-icount', 'shift=0', '-no-shutdown', guest='el2', append='test=11', paused=True,
+                             machine='virt,virtualization=on,gic-version=3')
+            a.qmp.cmd('cont')
+            a.serial.wait(r'END\n', 60)
+            self.assertEqual(a.serial.text(), 'ok pieces\nfailures: 0\nEND\n')
+            seen.append(a.qmp.cmd('query-dirty-state-engines'))
+            a.close()
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(seen[0][0]['hacdbs']['slices'], 52)
 
     def injected(self, accel):
         for number, (name, props, problems) in enumerate(INJECTED, 1):

@@ -564,7 +564,3 @@ const struct test tests_4[] = {
 	{ "4.7/clear-en-stops-it", clear_en_stops_it },
 	{ NULL, NULL },
 };
-
-const struct test tests_shared[] = {
-	{ NULL, NULL },
-};
