@@ -70,6 +70,11 @@ static unsigned trap_hcrx(struct arm_cpu *cpu, const struct arm_sysreg *reg, boo
 	return cpu_has(cpu, ARM_FEAT_HCX) ? 0 : SYSREG_UNDEF;
 }
 
+static unsigned trap_ras(struct arm_cpu *cpu, const struct arm_sysreg *reg, bool write)
+{
+	return cpu_has(cpu, ARM_FEAT_RAS) ? 0 : SYSREG_UNDEF;
+}
+
 /* Auxiliary registers, and those for AArch32: nothing is in them. */
 static u64 read_zero(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
@@ -100,6 +105,8 @@ static const struct arm_sysreg el2_regs[] = {
 	{ SYSREG(3, 4, 1, 2, 2), 2, 2, AT(hcrx_el2), "HCRX_EL2", NULL, write_hcrx, NULL,
 	  trap_hcrx },
 	{ SYSREG(3, 4, 1, 1, 3), 2, 2, AT(hstr_el2), "HSTR_EL2", NULL, NULL, NULL, NULL },
+	{ SYSREG(3, 4, 5, 2, 3), 2, 2, AT(vsesr_el2), "VSESR_EL2", NULL, NULL, NULL, trap_ras },
+	{ SYSREG(3, 4, 12, 1, 1), 2, 2, AT(vdisr_el2), "VDISR_EL2", NULL, NULL, NULL, trap_ras },
 	NOTHING(1, 0, 1, "ACTLR_EL2"),
 	NOTHING(1, 1, 7, "HACR_EL2"),
 	NOTHING(5, 1, 0, "AFSR0_EL2"),

@@ -1,10 +1,12 @@
 /* target/arm/irq.c - interrupt inputs of a CPU and when they are taken (Arm DDI 0487, D1.3.6). */
 #include "target/arm/irq.h"
+#include "target/arm/cpu-features.h"
 #include "target/arm/excp.h"
 
-#define SCR_IRQ (1ull << 1)
-#define SCR_FIQ (1ull << 2)
-#define SCR_EA  (1ull << 3)
+#define VSESR_BITS 0x1ffffffull /* IDS, ISS */
+#define SCR_IRQ    (1ull << 1)
+#define SCR_FIQ    (1ull << 2)
+#define SCR_EA     (1ull << 3)
 
 void arm_irq_set(struct arm_cpu *cpu, enum arm_irq_line line, bool level)
 {
@@ -58,9 +60,12 @@ static bool take_virtual(struct arm_cpu *cpu, enum arm_vector vector, u32 mask, 
 {
 	if (!has_virtual(cpu, hcr_bit) || cpu->pstate & mask)
 		return false;
-	if (vector == VECTOR_SERROR)
-		cpu->hcr_el2 &= ~HCR_VSE; /* there is one only */
 	arm_take_interrupt(cpu, vector, 1);
+	if (vector == VECTOR_SERROR) { /* there is one only; with FEAT_RAS EL2 says what it is */
+		cpu->hcr_el2 &= ~HCR_VSE;
+		if (cpu_has(cpu, ARM_FEAT_RAS))
+			cpu->esr_el[1] |= cpu->vsesr_el2 & VSESR_BITS;
+	}
 	return true;
 }
 

@@ -113,7 +113,7 @@ struct arm_cpu {
 	u64 sctlr_el[4], tcr_el[4], ttbr0_el[4], ttbr1_el[4], mair_el[4];
 	u64 tpidr_el[4], tpidrro_el0;
 	u64 hcr_el2, hcrx_el2, hstr_el2, scr_el3, cpacr_el1, cptr_el2, mdcr_el2;
-	u64 vttbr_el2, vtcr_el2;
+	u64 vttbr_el2, vtcr_el2, vsesr_el2, vdisr_el2;
 	u64 scxtnum_el[4]; /* for software; no prediction depends on it */
 	u64 contextidr_el[4], par_el1, cntkctl_el1, mdscr_el1, hpfar_el2;
 	u64 vmpidr_el2, vpidr_el2, tcr2_el[4];

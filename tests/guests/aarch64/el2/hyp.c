@@ -15,6 +15,8 @@
 
 #define HCR_FMO  (1UL << 3)
 #define HCR_IMO  (1UL << 4)
+#define HCR_AMO  (1UL << 5)
+#define HCR_VSE  (1UL << 8)
 #define HCR_VI   (1UL << 7)
 #define HCR_TWI  (1UL << 13)
 #define HCR_TID3 (1UL << 18)
@@ -297,6 +299,9 @@ asm("	.pushsection .text\n"
     "	.skip 0x280\n" /* IRQ at the current level */
     "	hvc #7\n"
     "	eret\n"
+    "	.balign 128\n"
+    "	.skip 0x80\n" /* SError: after FIQ */
+    "	hvc #8\n"
     "	.balign 2048\n"
     "	.popsection\n");
 
@@ -358,6 +363,29 @@ static void test_interrupt_is_taken(struct env *e)
 	equal(e, guest_resume(e) & 0xffff, 0);
 	msr("hcr_el2", HCR_RW | HCR_IMO | HCR_FMO | HCR_VI);
 	equal(e, guest_call(e, guest_unmask, 0, 0, 0) & 0xffff, 7);
+	interface_off();
+}
+
+static void guest_unmask_serror(u64 a, u64 b, u64 c)
+{
+	asm volatile("msr daifclr, #4; isb; msr daifset, #4" : : : "memory");
+	guest_done(1);
+}
+
+/* A virtual SError is one only, and has the syndrome that EL2 gives it (FEAT_RAS). */
+static void test_virtual_serror(struct env *e)
+{
+	u64 ras = mrs("id_aa64pfr0_el1") >> 28 & 0xf;
+
+	interface_on(e);
+	if (ras)
+		msr("s3_4_c5_c2_3", 0x123);
+	msr("hcr_el2", HCR_RW | HCR_AMO | HCR_VSE);
+	e->v.x[0] = 0;
+	equal(e, guest_call(e, guest_unmask_serror, 0, 0, 0) & 0xffff, 8);
+	equal(e, mrs("esr_el1") >> 26, 0x2f);
+	if (ras)
+		equal(e, mrs("esr_el1") & 0x1ffffff, 0x123);
 	interface_off();
 }
 
@@ -427,6 +455,7 @@ const struct test tests_2[] = {
 	{ "el2/el2-register-undefined-at-el1", test_el2_register_undefined_at_el1 },
 	{ "el2/list-register", test_list_register },
 	{ "el2/interrupt-is-taken", test_interrupt_is_taken },
+	{ "el2/virtual-serror", test_virtual_serror },
 	{ "el2/vmids", test_vmids },
 	{ "el2/at", test_at },
 	{ NULL, NULL },
