@@ -463,3 +463,4 @@ const struct test tests_2[] = {
 const struct test tests_3[] = { { NULL, NULL } };
 const struct test tests_4[] = { { NULL, NULL } };
 const struct test tests_shared[] = { { NULL, NULL } };
+const struct test tests_injected[] = { { NULL, NULL } };
