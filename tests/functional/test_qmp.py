@@ -379,8 +379,8 @@ class Human(QMPTest):
                 text = a.qmp.hmp('info ' + topic)
                 if topic in ('block', 'blockstats', 'iothreads', 'memdev'):  # there is none
                     self.assertEqual(text, '')
-                elif topic in ('pci', 'vcpu_dirty_limit'):
-                    self.assertRegex(text, '^Error: .*(no PCI bus|not supported)')
+                elif topic in ('jit', 'pci', 'vcpu_dirty_limit'):
+                    self.assertRegex(text, '^Error: .*(only tcg does|no PCI bus|not supported)')
                 else:
                     self.assertRegex(text, r'\S')
                     self.assertNotIn('Error', text)
