@@ -116,8 +116,8 @@ static bool make_clean(struct arm_cpu *cpu, u64 ipa, const struct arm_stage2_lea
 	cpu->mmu->bus->dirty(cpu->mmu->bus->opaque, leaf->where & TCG_PAGE_MASK);
 	tcg_invalidate_host(host, sizeof(old));
 	engine_count(&cpu->engines->hacdbs.stats.cleaned, 1);
-	if (log_enabled(LOG_MMU))
-		log_write(LOG_MMU, "hacdbs_clean cpu=%u ipa=0x%" PRIx64 " level=%d index=%u\n",
+	if (log_enabled(LOG_TRACE))
+		log_write(LOG_TRACE, "hacdbs_clean cpu=%u ipa=0x%" PRIx64 " level=%d index=%u\n",
 			  cpu->engines->index, ipa, leaf->level, (unsigned)next_index(cpu));
 	if (engines_checked(cpu))
 		arm_dirty_cleaned(cpu, ipa & ~(leaf->size - 1), leaf->phys, leaf->size);
@@ -196,8 +196,8 @@ static u64 run(struct arm_cpu *cpu, u64 n)
 			run_ahead(cpu, index);
 		error = handle(cpu, index);
 		if (error) {
-			if (log_enabled(LOG_MMU))
-				log_write(LOG_MMU, "hacdbs_error cpu=%u index=%u reason=%d\n",
+			if (log_enabled(LOG_TRACE))
+				log_write(LOG_TRACE, "hacdbs_error cpu=%u index=%u reason=%d\n",
 					  cpu->engines->index, (unsigned)index, error);
 			cpu->hacdbscons_el2 |= (u64)error << CONS_ERR_SHIFT;
 			engine_count(&h->stats.errors[error], 1);

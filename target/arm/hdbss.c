@@ -66,8 +66,8 @@ enum arm_hdbss_room arm_hdbss_prepare(struct arm_cpu *cpu)
 	}
 	if (index >= room(cpu)) {
 		engine_count(&e->hdbss.full_faults, 1);
-		if (log_enabled(LOG_MMU))
-			log_write(LOG_MMU, "hdbss_full cpu=%u index=%u\n", e->index,
+		if (log_enabled(LOG_TRACE))
+			log_write(LOG_TRACE, "hdbss_full cpu=%u index=%u\n", e->index,
 				  (unsigned)index);
 		return ARM_HDBSS_FULL;
 	}
@@ -123,8 +123,8 @@ void arm_hdbss_append(struct arm_cpu *cpu, u64 ipa, int level, bool table)
 	store_entry(cpu, entry_pack(ipa, level));
 	engine_count(&e->hdbss.entries, 1);
 	engine_count(&e->hdbss.table_entries, table);
-	if (log_enabled(LOG_MMU))
-		log_write(LOG_MMU, "hdbss_append cpu=%u ipa=0x%" PRIx64 " level=%d index=%u\n",
+	if (log_enabled(LOG_TRACE))
+		log_write(LOG_TRACE, "hdbss_append cpu=%u ipa=0x%" PRIx64 " level=%d index=%u\n",
 			  e->index, ipa, level, (unsigned)(cpu->hdbssprod_el2 & PROD_INDEX) - 1);
 	if (engines_checked(cpu))
 		arm_dirty_appended(cpu, ipa);

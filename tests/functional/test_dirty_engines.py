@@ -68,11 +68,19 @@ class DirtyEngines(FunctionalTest):
     def test_two_cpus_in_the_interpreter(self):
         self.check(self.run_guest(2, accel='tcg,jit=off'))
 
-
     def test_shared_tables(self):
         text = self.run_guest(2)
         for name in ('one-entry-among-two-cpus', 'cleaning-beside-a-writer'):
             self.assertIn('ok shared/%s\n' % name, text)
+
+    def test_trace(self):
+        path = self.dir + '/trace'
+        self.run_guest(1, extra=('-d', 'trace', '-D', path))
+        with open(path, encoding='utf-8') as f:
+            told = f.read()
+        for event in (r'hdbss_append cpu=0 ipa=0x[0-9a-f]+ level=3 index=\d+', r'hdbss_full cpu=0 index=\d+',
+                      r'hacdbs_clean cpu=0 ipa=0x[0-9a-f]+ level=3 index=\d+', r'hacdbs_error cpu=0 index=\d+ reason=3'):
+            self.assertRegex(told, '(?m)^%s$' % event)
 
     def test_under_icount(self):
         self.check(self.run_guest(1, cpu='max,hacdbs-irq=17,hdbss-append-ns=100', extra=('-icount', 'shift=0')))
