@@ -43,16 +43,6 @@ static int check_start(struct virt *v, GError **err)
 	return -EINVAL;
 }
 
-/* Who would take them: a kernel that is started directly gets a device tree. */
-static int check_acpi(const struct virt *v, GError **err)
-{
-	if (v->acpi != OOA_ON || v->has_firmware)
-		return 0;
-	error_set(err, "machine virt: acpi=on is not available: without firmware guests get a "
-		       "device tree; leave it out, or give -bios");
-	return -ENOTSUP;
-}
-
 int virt_boot_load(struct virt *v, GError **err)
 {
 	struct arm_boot boot = {
@@ -60,9 +50,10 @@ int virt_boot_load(struct virt *v, GError **err)
 		.ram_base = v->map[VIRT_MEM].base,
 		.ram_size = v->map[VIRT_MEM].size,
 	};
-	int ret = v->has_firmware ? virt_flash_boot(v, err) : check_acpi(v, err);
+	int ret = v->has_firmware ? virt_flash_boot(v, err) : 0;
 
-	if (!ret && v->has_firmware && v->acpi != OOA_OFF)
+	/* A kernel that is started directly takes the device tree, and looks for no tables. */
+	if (!ret && (v->acpi == OOA_ON || (v->acpi == OOA_AUTO && v->has_firmware)))
 		ret = virt_acpi_offer(v, err);
 	if (ret)
 		return ret;
