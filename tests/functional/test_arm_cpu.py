@@ -145,6 +145,18 @@ BTI: not guarded: traps 0
 END
 """
 
+CODE = """\
+rewritten: wrong 0
+rewrites itself: wrong 0
+one of many: wrong 0
+data beside: wrong 0
+"""
+
+CODE_TWO = """\
+other CPU, told: wrong 0
+other CPU, not told: wrong 0
+"""
+
 QARMA5 = """\
 APA 1 API 0 GPA 1 GPI 0
 5a133bda00000000
@@ -203,6 +215,13 @@ class ArmCPU(FunctionalTest):
         """Accesses across pages, alignment of data and stack, traps of EL0, FEAT_BTI."""
         # QEMU 7.2: the stack pointer is never checked, op1 and op2 of DAIFSet's syndrome change places.
         self.prints('align', ALIGN, differs='(EL0: )?SP at 8|round|EL0: DAIFSet|LSE2')
+
+    def test_code_that_changes(self):
+        self.prints('code', CODE + 'END\n')
+
+    def test_code_that_changes_under_another_cpu(self):
+        # QEMU 7.2 runs old code nearly each time if the other CPU is in it at the moment of the store.
+        self.prints('code', CODE + CODE_TWO + 'END\n', smp=2, differs='other CPU, not told')
 
     def test_pointer_authentication(self):
         """Known keys: QARMA5 is QEMU's, and our own algorithm holds what it signed."""
