@@ -240,6 +240,11 @@ void clock_virtual_run(bool run)
 	g_mutex_unlock(&lock);
 }
 
+bool clock_virtual_runs(void)
+{
+	return VIRTUAL_GET(virtual_running);
+}
+
 void clock_virtual_set_ns(s64 ns)
 {
 	g_mutex_lock(&lock);

@@ -29,6 +29,14 @@ s64 clock_ns(enum clock_type type);
 void clock_virtual_run(bool run);
 
 /*
+ * clock_virtual_runs() - whether the virtual clock runs. A vCPU that waits for it must look: the
+ * clock stops before the vCPUs do.
+ *
+ * Context: any thread, no locks.
+ */
+bool clock_virtual_runs(void);
+
+/*
  * clock_virtual_set_ns() - make the virtual clock show @ns now (incoming migration).
  *
  * Context: machine lock held, VM stopped.

@@ -78,7 +78,7 @@ enum arm_hdbss_room arm_hdbss_prepare(struct arm_cpu *cpu)
 	return ARM_HDBSS_READY;
 }
 
-/* The cost model: the vCPU waits, by the guest's clock. */
+/* The cost model: the vCPU waits, by the guest's clock. A stop of the VM ends the wait. */
 static void wait_ns(u64 ns)
 {
 	s64 end;
@@ -86,7 +86,7 @@ static void wait_ns(u64 ns)
 	if (!ns || tcg_icount_advance_ns(ns))
 		return;
 	end = clock_ns(CLOCK_TYPE_VIRTUAL) + ns;
-	while (clock_ns(CLOCK_TYPE_VIRTUAL) < end)
+	while (clock_ns(CLOCK_TYPE_VIRTUAL) < end && clock_virtual_runs())
 		;
 }
 

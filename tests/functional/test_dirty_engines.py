@@ -3,6 +3,7 @@
 
 import re
 import subprocess
+import time
 
 from lib import migration
 from lib.testcase import FunctionalTest, main
@@ -149,6 +150,17 @@ class DirtyEngines(FunctionalTest):
         a.qmp.cmd('cont')
         a.serial.wait(r'END\n', 60)
         self.assertIn('failures: 0', a.serial.text())
+
+    def test_stop_while_an_entry_takes_long(self):
+        a = self.machine('a', '-cpu', 'max,hdbss-append-ns=1000000000', guest='el2', append='cpus=1',
+                         machine='virt,virtualization=on,gic-version=3', paused=True)
+        a.qmp.cmd('cont')
+        while not a.qmp.cmd('query-dirty-state-engines')[0]['hdbss']['entries']:
+            time.sleep(0.05)
+        for _ in range(3):
+            a.qmp.cmd('stop')
+            self.assertEqual(a.qmp.cmd('query-status')['status'], 'paused')
+            a.qmp.cmd('cont')
 
     def test_without_engines(self):
         a = self.machine('a', '-cpu', 'max', paused=True, machine='virt,gic-version=3')
