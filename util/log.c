@@ -193,16 +193,31 @@ void log_write(enum log_category c, const char *fmt, ...)
 	g_mutex_unlock(&log_lock);
 }
 
-void log_warn(const char *fmt, ...)
+static G_GNUC_PRINTF(2, 0) void tell(const char *kind, const char *fmt, va_list ap)
 {
 	const char *name = g_get_prgname();
-	va_list ap;
 
 	g_mutex_lock(&log_lock);
-	fprintf(stderr, "%s: warning: ", name ? name : "tidemark");
-	va_start(ap, fmt);
+	fprintf(stderr, "%s: %s: ", name ? name : "tidemark", kind);
 	vfprintf(stderr, fmt, ap);
-	va_end(ap);
 	fputc('\n', stderr);
 	g_mutex_unlock(&log_lock);
+}
+
+void log_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell("warning", fmt, ap);
+	va_end(ap);
+}
+
+void log_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell("info", fmt, ap);
+	va_end(ap);
 }

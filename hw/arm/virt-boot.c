@@ -15,7 +15,7 @@ static int dump_tree(struct virt *v, GError **err)
 		error_set(err, "-machine dumpdtb=%s: %s", v->dumpdtb, why->message);
 		return -EINVAL;
 	}
-	log_warn("info: dtb dumped to %s. Exiting.", v->dumpdtb);
+	log_info("dtb dumped to %s. Exiting.", v->dumpdtb);
 	return 1;
 }
 

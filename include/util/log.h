@@ -67,6 +67,9 @@ void log_write(enum log_category c, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
  */
 void log_warn(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 
+/* log_info() - the same for what went as it was asked for. */
+void log_info(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
+
 /* log_warn_once() - as log_warn(), but each call site speaks only once in a process. */
 #define log_warn_once(...)                                                                         \
 	do {                                                                                       \
