@@ -87,8 +87,9 @@ void arm_exception_return(struct arm_cpu *cpu, u64 pc, u64 spsr)
 		arm_set_pstate(cpu, (spsr & ~keep) | (cpu->pstate & keep) | PSTATE_IL);
 	}
 	cpu->tcg.npc = pc;
-	log_write(LOG_INT, "CPU %u: exception return to EL%u at 0x%" PRIx64 "\n",
-		  (unsigned)(cpu->mpidr & 0xff), cpu_el(cpu), pc);
+	if (log_enabled(LOG_INT))
+		log_write(LOG_INT, "CPU %u: exception return to EL%u at 0x%" PRIx64 "\n",
+			  (unsigned)(cpu->mpidr & 0xff), cpu_el(cpu), pc);
 	arm_unmasked(cpu);
 }
 

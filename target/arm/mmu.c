@@ -422,9 +422,10 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 			  access_names[access], va, t.fsc, t.stage2 ? " of stage 2" : "");
 		raise_fault(cpu, va, access, &t);
 	}
-	log_write(LOG_MMU, "EL%u: %s of 0x%" PRIx64 " is at 0x%" PRIx64 ", %s%s%s\n", cpu_el(cpu),
-		  access_names[access], va, t.phys, t.read ? "r" : "-", t.write ? "w" : "-",
-		  t.device ? " device" : "");
+	if (log_enabled(LOG_MMU))
+		log_write(LOG_MMU, "EL%u: %s of 0x%" PRIx64 " is at 0x%" PRIx64 ", %s%s%s\n",
+			  cpu_el(cpu), access_names[access], va, t.phys, t.read ? "r" : "-",
+			  t.write ? "w" : "-", t.device ? " device" : "");
 	if (t.device && access != TCG_EXEC && va & (size - 1) && size <= 8) {
 		t.fsc = 0x21; /* alignment */
 		t.stage2 = t.s1ptw = false;
