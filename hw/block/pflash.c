@@ -385,8 +385,6 @@ static int pflash_realize(struct device *dev, GError **err)
 	f->block = ram_create(vm->ram, &spec, err);
 	if (!f->block)
 		return -ENOMEM;
-	if (!f->cfg.drive)
-		memset(f->block->host, 0xff, f->cfg.size);
 	ret = attach_drive(f, err);
 	if (ret) {
 		ram_destroy(f->block);

@@ -58,5 +58,23 @@ class ZeroPages(FunctionalTest):
         self.check('memory-backend-file,id=m0,size=1G,share=on,mem-path={path}', True)
 
 
+class Fresh(FunctionalTest):
+    """A machine that has not run yet costs next to nothing, whatever memory its devices have."""
+
+    def check(self, **options):
+        a = self.machine('a', memory='1G', paused=True, **options)
+        b = self.machine('b', memory='1G', paused=True, incoming=self.uri('b'), **options)
+        info = migration.run(a, b, self.uri('b'))
+        self.assertGreaterEqual(info['ram']['total'], 1 << 30)
+        self.assertLess(info['ram']['normal-bytes'], 4 << 20)
+        self.assertLess(host.resident_bytes(b.pid), LIMIT)
+
+    def test_microvm(self):
+        self.check()
+
+    def test_virt(self):
+        self.check(arch='aarch64', accel='tcg')
+
+
 if __name__ == '__main__':
     main()

@@ -482,11 +482,11 @@ class Flash(VirtTest):
         bus = self.board('-blockdev', 'driver=file,filename=%s,node-name=v' % self.images[1],
                          '-machine', 'pflash1=v').bus
         self.assertEqual(bus.read(self.BANK, 8), b'bank 1..')
-        self.assertEqual(bus.read(0, 8), b'\xff' * 8)
+        self.assertEqual(bus.read(0, 8), bytes(8))
 
     def test_bios(self):
         bus = self.board('-bios', self.file('fw', b'firmware')).bus
-        self.assertEqual(bus.read(0, 12), b'firmware\xff\xff\xff\xff')
+        self.assertEqual(bus.read(0, 12), b'firmware\0\0\0\0')
 
     def test_refusals(self):
         small = self.file('small', bytes(65536))

@@ -15,8 +15,9 @@ struct pflash_config {
 	const char *name; /* of the RAM block with its content, "virt.flash0" */
 	u64 base, size;   /* guest physical; bytes */
 	u32 sector;       /* bytes that are erased together */
-	struct block_backend
-		*drive; /* content, exactly @size bytes; NULL: erased flash that forgets */
+	/* Content, exactly @size bytes. NULL: the flash forgets and begins with zeroes, as on other
+	 * emulators, not with what erased flash has: so it costs no memory until it is used. */
+	struct block_backend *drive;
 };
 
 /*
