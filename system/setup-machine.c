@@ -200,6 +200,7 @@ static int apply_options(struct emulator *e, GError **err)
 	opt->cpu_model = g_strdup(c->cpu);
 	opt->no_defaults = c->no_defaults;
 	opt->incoming = c->incoming != NULL;
+	opt->stopped = c->stopped;
 	if (c->bios && c->data_dir && !strchr(c->bios, '/')) {
 		g_autofree char *in_dir = g_build_filename(c->data_dir, c->bios, NULL);
 

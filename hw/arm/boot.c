@@ -2,7 +2,10 @@
 #include "hw/arm/boot.h"
 
 #include "hw/arm/unpack.h"
+#include "hw/elf.h"
 #include "util/error.h"
+
+#include <elf.h>
 
 #define IMAGE_MAGIC  0x644d5241u /* "ARM\x64" */
 #define FLAT_OFFSET  0x80000     /* of a program without header from the start of RAM */
@@ -51,18 +54,35 @@ static u64 place_kernel(const struct arm_boot *b, GBytes *kernel, u64 *end)
 	return b->ram_base + offset;
 }
 
-static bool is_elf(GBytes *kernel)
+/* A bare-metal program: it says itself where it goes. */
+static int load_program(struct arm_boot *b, GBytes *file, GError **err)
 {
-	gsize size;
-	const char *data = g_bytes_get_data(kernel, &size);
+	g_autofree char *label = g_strdup_printf("-kernel %s", b->m->opt.kernel);
+	struct elf_file e;
+	u64 low;
 
-	return size >= 4 && !memcmp(data,
-				    "\x7f"
-				    "ELF",
-				    4);
+	if (elf_open(&e, file, label, err))
+		return -EINVAL;
+	if (e.machine != EM_AARCH64) {
+		error_set(err,
+			  "%s: an ELF file for machine %u%s; give one for AArch64 (machine %u)",
+			  label, e.machine,
+			  e.machine == EM_ARM ? " (AArch32, which is not there)" : "", EM_AARCH64);
+		return -EINVAL;
+	}
+	if (b->m->opt.initrd) {
+		error_set(err,
+			  "-initrd %s: %s is an ELF program, which no boot protocol tells where it "
+			  "is; load it with -device loader,file=...,addr=...,force-raw=on",
+			  b->m->opt.initrd, label);
+		return -EINVAL;
+	}
+	b->is_program = true;
+	b->entry = e.entry;
+	return elf_add_segments(b->m, &e, "kernel segment", &low, &b->end, err);
 }
 
-static int load_kernel(struct arm_boot *b, u64 *end, GError **err)
+static int load_kernel(struct arm_boot *b, GError **err)
 {
 	const char *path = b->m->opt.kernel;
 	g_autoptr(GBytes) file = map_file("-kernel", path, err);
@@ -75,26 +95,28 @@ static int load_kernel(struct arm_boot *b, u64 *end, GError **err)
 		g_prefix_error(err, "-kernel %s: ", path);
 		return -EINVAL;
 	}
-	if (!g_bytes_get_size(kernel) || is_elf(kernel)) {
+	if (!g_bytes_get_size(kernel)) {
 		error_set(err,
-			  "-kernel %s: %s; give a Linux Image (also compressed by gzip) or a flat "
-			  "program",
-			  path, is_elf(kernel) ? "an ELF file" : "empty");
+			  "-kernel %s: empty; give a Linux Image (also compressed by gzip), an ELF "
+			  "program or a flat one",
+			  path);
 		return -EINVAL;
 	}
-	b->entry = place_kernel(b, kernel, end);
+	if (elf_matches(kernel))
+		return load_program(b, kernel, err);
+	b->entry = place_kernel(b, kernel, &b->end);
 	if (machine_add_blob(b->m, "kernel", b->entry, kernel, err))
 		return -EINVAL;
-	machine_blob_uses(b->m, b->entry, *end - b->entry);
+	machine_blob_uses(b->m, b->entry, b->end - b->entry);
 	return 0;
 }
 
-static int load_initrd(struct arm_boot *b, u64 kernel_end, GError **err)
+static int load_initrd(struct arm_boot *b, GError **err)
 {
 	g_autoptr(GBytes) initrd = NULL;
 	u64 below = MIN(b->ram_size / 2, INITRD_BELOW);
 
-	b->initrd = b->initrd_end = MAX(ROUND_UP(kernel_end, STEP), b->ram_base + below);
+	b->initrd = b->initrd_end = MAX(ROUND_UP(b->end, STEP), b->ram_base + below);
 	if (!b->m->opt.initrd)
 		return 0;
 	initrd = map_file("-initrd", b->m->opt.initrd, err);
@@ -110,11 +132,15 @@ static int load_initrd(struct arm_boot *b, u64 kernel_end, GError **err)
 
 int arm_boot_load(struct arm_boot *b, GError **err)
 {
-	u64 end = 0;
-	int ret = load_kernel(b, &end, err);
+	int ret = load_kernel(b, err);
 
-	if (!ret)
-		ret = load_initrd(b, end, err);
+	if (ret)
+		return ret;
+	if (b->is_program) {
+		b->dtb = b->ram_base;
+		return 0;
+	}
+	ret = load_initrd(b, err);
 	b->dtb = ROUND_UP(b->initrd_end, STEP);
 	return ret;
 }

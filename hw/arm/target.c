@@ -3,6 +3,8 @@
 #include "hw/devices.h"
 #include "hw/none.h"
 
+#include <elf.h>
+
 static const struct machine_type *const machines[] = { &virt_machine_type, &none_machine_type,
 						       NULL };
 
@@ -26,6 +28,7 @@ static const u8 gic_versions[] = { 2, 3, 0 };
 const struct hw_target hw_target_aarch64 = {
 	.name = "aarch64",
 	.cpu_type = "arm-cpu",
+	.elf_machine = EM_AARCH64,
 	.machines = machines,
 	.devices = devices,
 	.gic_versions = gic_versions,

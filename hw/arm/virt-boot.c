@@ -19,7 +19,22 @@ static int dump_tree(struct virt *v, GError **err)
 	return 1;
 }
 
-/* Firmware looks for the tree where RAM begins; a kernel is told. */
+/*
+ * Programs that are linked to the start of RAM are common and have no use for a device tree, which
+ * could be nowhere else: they go first, unless somebody asked for a tree.
+ */
+static int skip_tree(struct virt *v, GError **err)
+{
+	if (!v->m.opt.dtb)
+		return 0;
+	error_set(err,
+		  "-dtb %s: a program is where it would look for the device tree, at 0x%" PRIx64
+		  "; link it to a higher address",
+		  v->m.opt.dtb, v->dtb_at);
+	return -EINVAL;
+}
+
+/* Firmware and programs look for the tree where RAM begins; a kernel is told. */
 static int place_tree(struct virt *v, const struct arm_boot *boot, GError **err)
 {
 	v->dtb = virt_fdt(v, boot, err);
@@ -28,18 +43,27 @@ static int place_tree(struct virt *v, const struct arm_boot *boot, GError **err)
 	if (v->dumpdtb)
 		return dump_tree(v, err);
 	v->dtb_at = boot ? boot->dtb : v->map[VIRT_MEM].base;
+	if (!v->has_firmware && (!boot || boot->is_program) &&
+	    machine_blob_at(&v->m, v->dtb_at, g_bytes_get_size(v->dtb)))
+		return skip_tree(v, err);
 	return machine_add_blob(&v->m, "device tree", v->dtb_at, v->dtb, err);
 }
 
 static int check_start(struct virt *v, GError **err)
 {
-	/* Nobody executes anything until an incoming migration brings memory and registers. */
-	if (v->has_firmware || v->m.opt.incoming || !v->m.vm->accel->ops->dirty_log)
+	/*
+	 * Nobody executes anything until an incoming migration, or a debugger that found the vCPUs
+	 * stopped, brings memory and registers.
+	 */
+	if (v->has_firmware || v->m.opt.incoming || v->m.opt.stopped || v->m.entries->len ||
+	    !v->m.vm->accel->ops->dirty_log)
 		return 0;
-	error_set(err,
-		  "machine %s has nothing to start: give a kernel with -kernel (a Linux Image) or "
-		  "firmware with -bios or -drive if=pflash",
-		  v->m.type->name);
+	error_set(
+		err,
+		"machine %s has nothing to start: give a kernel with -kernel (a Linux Image or an "
+		"ELF program), firmware with -bios or -drive if=pflash, a program with -device "
+		"loader,cpu-num=0, or -S to load one with a debugger",
+		v->m.type->name);
 	return -EINVAL;
 }
 
@@ -65,11 +89,13 @@ int virt_boot_load(struct virt *v, GError **err)
 	if (ret)
 		return ret;
 	v->entry = boot.entry;
-	return place_tree(v, &boot, err);
+	ret = place_tree(v, &boot, err);
+	v->start_x0 = boot.is_program ? 0 : v->dtb_at;
+	return ret;
 }
 
 void virt_boot_start(struct virt *v)
 {
 	if (v->m.opt.kernel && !v->has_firmware)
-		arm_cpu_boot(v->m.vm->cpus[0], v->entry, v->dtb_at);
+		arm_cpu_boot(v->m.vm->cpus[0], v->entry, v->start_x0);
 }

@@ -101,6 +101,11 @@ static int virt_reset(struct machine *m, GError **err)
 	return 0;
 }
 
+static void virt_start_at(struct machine *m, unsigned cpu, u64 pc)
+{
+	arm_cpu_start_at(m->vm->cpus[cpu], pc);
+}
+
 static bool virt_powerdown(struct machine *m)
 {
 	return virt_devices_powerdown(virt_of(m));
@@ -169,6 +174,7 @@ const struct machine_type virt_machine_type = {
 	.init = virt_init,
 	.done = virt_done,
 	.reset = virt_reset,
+	.start_at = virt_start_at,
 	.powerdown = virt_powerdown,
 	.irq_set = virt_irq_set,
 	.send_msi = virt_send_msi,

@@ -106,8 +106,8 @@ struct virt {
 	bool has_firmware; /* in flash[0] */
 	struct device *transports[VIRT_TRANSPORTS];
 	struct arm_cpu_model *model;
-	GBytes *dtb; /* as the guest finds it after each reset */
-	u64 entry;   /* where the first vCPU starts, with the tree's address in x0 */
+	GBytes *dtb;         /* as the guest finds it after each reset */
+	u64 entry, start_x0; /* where the first vCPU starts, and what x0 is there */
 	u64 dtb_at;
 };
 

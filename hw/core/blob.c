@@ -31,10 +31,28 @@ static bool is_ram(struct machine *m, u64 gpa, u64 size)
 	return true;
 }
 
+static struct blob *blob_at(const struct machine *m, u64 gpa, u64 size)
+{
+	for (guint i = 0; i < m->blobs->len; i++) {
+		struct blob *b = m->blobs->pdata[i];
+
+		if (gpa < blob_end(b) && b->gpa < gpa + size)
+			return b;
+	}
+	return NULL;
+}
+
+const char *machine_blob_at(const struct machine *m, u64 gpa, u64 size)
+{
+	const struct blob *b = blob_at(m, gpa, size);
+
+	return b ? b->name : NULL;
+}
+
 int machine_add_blob(struct machine *m, const char *name, u64 gpa, GBytes *data, GError **err)
 {
 	u64 size = g_bytes_get_size(data);
-	struct blob *b;
+	struct blob *b = blob_at(m, gpa, size);
 
 	if (gpa + size < gpa || !is_ram(m, gpa, size)) {
 		error_set(err,
@@ -43,15 +61,12 @@ int machine_add_blob(struct machine *m, const char *name, u64 gpa, GBytes *data,
 			  name, size, gpa, m->opt.ram_size / MiB);
 		return -EINVAL;
 	}
-	for (guint i = 0; i < m->blobs->len; i++) {
-		b = m->blobs->pdata[i];
-		if (gpa < blob_end(b) && b->gpa < gpa + size) {
-			error_set(err,
-				  "%s at 0x%" PRIx64 "..0x%" PRIx64 " overlaps %s at 0x%" PRIx64
-				  "..0x%" PRIx64,
-				  name, gpa, gpa + size, b->name, b->gpa, blob_end(b));
-			return -EINVAL;
-		}
+	if (b) {
+		error_set(err,
+			  "%s at 0x%" PRIx64 "..0x%" PRIx64 " overlaps %s at 0x%" PRIx64
+			  "..0x%" PRIx64,
+			  name, gpa, gpa + size, b->name, b->gpa, blob_end(b));
+		return -EINVAL;
 	}
 	b = g_new0(struct blob, 1);
 	b->name = g_strdup(name);

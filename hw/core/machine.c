@@ -37,6 +37,7 @@ struct machine *machine_create(const struct hw_target *target, const struct mach
 	m->globals = g_ptr_array_new();
 	m->irq_sources = irq_sources_create();
 	m->blobs = g_ptr_array_new();
+	m->entries = g_array_new(FALSE, FALSE, sizeof(struct machine_entry));
 	m->opt.rtc_clock = CLOCK_TYPE_HOST;
 	properties_init(m, common_props);
 	properties_init(m, type->props);
@@ -88,6 +89,7 @@ void machine_destroy(struct machine *m)
 	while (m->buses.head)
 		bus_destroy(m, m->buses.head->data);
 	blobs_free(m);
+	g_array_unref(m->entries);
 	globals_free(m);
 	g_array_unref(m->irq_sources);
 	properties_free(m, common_props);
@@ -248,7 +250,35 @@ int machine_reset(struct machine *m, GError **err)
 		if (ret)
 			return ret;
 	}
-	return m->type->reset ? m->type->reset(m, err) : 0;
+	if (m->type->reset) {
+		int ret = m->type->reset(m, err);
+
+		if (ret)
+			return ret;
+	}
+	for (guint i = 0; i < m->entries->len; i++) {
+		const struct machine_entry *e = &g_array_index(m->entries, struct machine_entry, i);
+
+		m->type->start_at(m, e->cpu, e->pc);
+	}
+	return 0;
+}
+
+int machine_add_entry(struct machine *m, unsigned cpu, u64 pc, GError **err)
+{
+	const struct machine_entry e = { cpu, pc };
+
+	if (!m->type->start_at) {
+		error_set(err, "machine %s does not let vCPUs begin elsewhere; leave cpu-num out",
+			  m->type->name);
+		return -EINVAL;
+	}
+	if (cpu >= (unsigned)m->vm->ncpus) {
+		error_set(err, "cpu-num=%u: there are %d vCPUs, counted from 0", cpu, m->vm->ncpus);
+		return -EINVAL;
+	}
+	g_array_append_val(m->entries, e);
+	return 0;
 }
 
 bool machine_powerdown(struct machine *m)

@@ -5,6 +5,7 @@
  */
 #include "hw/i386/boot.h"
 
+#include "hw/elf.h"
 #include "hw/i386/layout.h"
 #include "util/error.h"
 
@@ -52,89 +53,9 @@ struct start_page {
 _Static_assert(sizeof(struct start_page) <= ZERO_PAGE - PVH_START_INFO,
 	       "fits in front of the next");
 
-/* A program header of either class. */
-struct segment {
-	u32 type;
-	u64 offset, paddr, filesz, memsz, align;
-};
-
-struct elf {
-	const u8 *data;
-	size_t size;
-	bool is64;
-	unsigned nsegs;
-	u64 phoff;
-	const char *path;
-};
-
 bool pvh_boot_matches(GBytes *kernel)
 {
-	gsize size;
-	const u8 *d = g_bytes_get_data(kernel, &size);
-
-	return size > sizeof(Elf64_Ehdr) && !memcmp(d, ELFMAG, SELFMAG) &&
-	       d[EI_DATA] == ELFDATA2LSB &&
-	       (d[EI_CLASS] == ELFCLASS64 || d[EI_CLASS] == ELFCLASS32);
-}
-
-static int parse_header(struct x86_boot *b, struct elf *e, GError **err)
-{
-	gsize size;
-	u16 machine, phentsize;
-
-	e->data = g_bytes_get_data(b->kernel, &size);
-	e->size = size;
-	e->path = b->m->opt.kernel;
-	e->is64 = e->data[EI_CLASS] == ELFCLASS64;
-	if (e->is64) {
-		const Elf64_Ehdr *h = (const void *)e->data;
-
-		machine = h->e_machine;
-		phentsize = h->e_phentsize;
-		e->phoff = h->e_phoff;
-		e->nsegs = h->e_phnum;
-	} else {
-		const Elf32_Ehdr *h = (const void *)e->data;
-
-		machine = h->e_machine;
-		phentsize = h->e_phentsize;
-		e->phoff = h->e_phoff;
-		e->nsegs = h->e_phnum;
-	}
-	if (machine != EM_X86_64 && machine != EM_386) {
-		error_set(err, "-kernel '%s' is an ELF file for machine %u, not for x86", e->path,
-			  machine);
-		return -EINVAL;
-	}
-	if (phentsize != (e->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)) ||
-	    e->phoff > e->size || e->nsegs > (e->size - e->phoff) / phentsize) {
-		error_set(err, "-kernel '%s': its ELF program headers exceed the file", e->path);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int get_segment(const struct elf *e, unsigned i, struct segment *s, GError **err)
-{
-	if (e->is64) {
-		Elf64_Phdr p;
-
-		memcpy(&p, e->data + e->phoff + i * sizeof(p), sizeof(p));
-		*s = (struct segment){ p.p_type,   p.p_offset, p.p_paddr,
-				       p.p_filesz, p.p_memsz,  p.p_align };
-	} else {
-		Elf32_Phdr p;
-
-		memcpy(&p, e->data + e->phoff + i * sizeof(p), sizeof(p));
-		*s = (struct segment){ p.p_type,   p.p_offset, p.p_paddr,
-				       p.p_filesz, p.p_memsz,  p.p_align };
-	}
-	if (s->offset > e->size || s->filesz > e->size - s->offset ||
-	    (s->type == PT_LOAD && s->memsz < s->filesz)) {
-		error_set(err, "-kernel '%s': ELF segment %u exceeds the file", e->path, i);
-		return -EINVAL;
-	}
-	return 0;
+	return elf_matches(kernel);
 }
 
 /* Entry point in a run of notes; 0 if there is none. */
@@ -166,54 +87,41 @@ static u32 find_entry(const u8 *notes, u64 size, u64 align)
 	return 0;
 }
 
-static int load_segment(struct x86_boot *b, const struct elf *e, const struct segment *s, u64 *top,
-			GError **err)
+static int note_entry(const struct elf_file *e, u32 *entry, GError **err)
 {
-	g_autoptr(GBytes) data = NULL;
+	for (unsigned i = 0; i < e->nsegs && !*entry; i++) {
+		struct elf_segment s;
 
-	if (s->paddr + s->memsz > *top)
-		*top = s->paddr + s->memsz;
-	if (s->memsz == s->filesz) {
-		data = g_bytes_new_from_bytes(b->kernel, s->offset, s->filesz);
-	} else {
-		u8 *image;
-
-		if (s->memsz > b->m->opt.ram_size) {
-			error_set(err,
-				  "-kernel '%s' needs %" PRIu64
-				  " bytes of memory, -m gives %" PRIu64,
-				  e->path, s->memsz, b->m->opt.ram_size);
+		if (elf_segment(e, i, &s, err))
 			return -EINVAL;
-		}
-		/* The tail reads as zero, at every reset. */
-		image = g_malloc0(s->memsz);
-		memcpy(image, e->data + s->offset, s->filesz);
-		data = g_bytes_new_take(image, s->memsz);
-	}
-	return machine_add_blob(b->m, "kernel segment", s->paddr, data, err);
-}
-
-static int load_segments(struct x86_boot *b, const struct elf *e, u32 *entry, u64 *top,
-			 GError **err)
-{
-	for (unsigned i = 0; i < e->nsegs; i++) {
-		struct segment s;
-
-		if (get_segment(e, i, &s, err))
-			return -EINVAL;
-		if (s.type == PT_LOAD && s.memsz && load_segment(b, e, &s, top, err))
-			return -EINVAL;
-		if (s.type == PT_NOTE && !*entry)
+		if (s.type == PT_NOTE)
 			*entry = find_entry(e->data + s.offset, s.filesz, s.align);
 	}
 	if (!*entry) {
 		error_set(err,
-			  "-kernel '%s' is an ELF file without a PVH entry (Xen note 18); a Linux "
+			  "%s is an ELF file without a PVH entry (Xen note 18); a Linux "
 			  "vmlinux has one if it was built with CONFIG_PVH",
-			  e->path);
+			  e->label);
 		return -EINVAL;
 	}
 	return 0;
+}
+
+static int load_program(struct x86_boot *b, u32 *entry, u64 *top, GError **err)
+{
+	g_autofree char *label = g_strdup_printf("-kernel '%s'", b->m->opt.kernel);
+	struct elf_file e;
+	u64 low;
+
+	if (elf_open(&e, b->kernel, label, err))
+		return -EINVAL;
+	if (e.machine != EM_X86_64 && e.machine != EM_386) {
+		error_set(err, "%s is an ELF file for machine %u, not for x86", label, e.machine);
+		return -EINVAL;
+	}
+	if (note_entry(&e, entry, err))
+		return -EINVAL;
+	return elf_add_segments(b->m, &e, "kernel segment", &low, top, err);
 }
 
 static int add_start_page(struct x86_boot *b, u64 initrd, GError **err)
@@ -242,12 +150,11 @@ static int add_start_page(struct x86_boot *b, u64 initrd, GError **err)
 
 int pvh_boot_load(struct x86_boot *b, GError **err)
 {
-	struct elf e;
-	u64 top = HIGH_MEMORY, initrd;
+	u64 top, initrd;
 	u32 entry = 0;
 
-	if (parse_header(b, &e, err) || load_segments(b, &e, &entry, &top, err) ||
-	    boot_add_initrd(b, top, b->low_ram_end, &initrd, err) ||
+	if (load_program(b, &entry, &top, err) ||
+	    boot_add_initrd(b, MAX(top, (u64)HIGH_MEMORY), b->low_ram_end, &initrd, err) ||
 	    boot_add_cmdline(b, CMDLINE_MAX, err) || add_start_page(b, initrd, err))
 		return -EINVAL;
 	b->state.mode = X86_BOOT_FLAT32;

@@ -3,6 +3,8 @@
 #include "hw/i386/microvm.h"
 #include "hw/none.h"
 
+#include <elf.h>
+
 static const struct machine_type *const machines[] = { &microvm_machine_type, &none_machine_type,
 						       NULL };
 
@@ -14,6 +16,7 @@ static const struct device_type *const *const devices[] = {
 const struct hw_target hw_target_x86_64 = {
 	.name = "x86_64",
 	.cpu_type = "x86_64-cpu",
+	.elf_machine = EM_X86_64,
 	.machines = machines,
 	.devices = devices,
 };

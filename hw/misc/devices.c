@@ -3,6 +3,7 @@
 #include "hw/devices.h"
 
 const struct device_type *const hw_misc_devices[] = {
+	&loader_type,
 	&tidemark_testdev_type,
 	NULL,
 };

@@ -7,6 +7,7 @@
 #include "hw/device.h"
 
 extern const struct device_type isa_debug_exit_type;
+extern const struct device_type loader_type;
 extern const struct device_type pvpanic_type;
 extern const struct device_type tidemark_testdev_type;
 

@@ -86,6 +86,7 @@ struct machine_options {
 	unsigned nserials; /* ports that -serial mentioned (with "none" too) */
 	bool no_defaults;  /* -nodefaults */
 	bool incoming;     /* -incoming: memory and registers come from a migration */
+	bool stopped;      /* -S: somebody looks before the vCPUs run */
 };
 
 struct machine_type {
@@ -107,6 +108,9 @@ struct machine_type {
 	/* reset() - after devices and vCPUs were reset: state of the first vCPU. 0 or -errno. NULL:
 	 * nothing. */
 	int (*reset)(struct machine *m, GError **err);
+	/* start_at() - after reset(): a vCPU begins at @pc; one that is off stays off. NULL: where
+	 * vCPUs begin cannot be chosen. */
+	void (*start_at)(struct machine *m, unsigned cpu, u64 pc);
 	/* powerdown() - the user pressed the power button. False: there is none. NULL: likewise. */
 	bool (*powerdown)(struct machine *m);
 	/* irq_set() - a line of the machine's interrupt controller changed. NULL: it has none. */
@@ -130,6 +134,7 @@ struct machine {
 	GPtrArray *globals;  /* -global, see machine_add_global() */
 	GArray *irq_sources; /* hw/core/irq-lines.c */
 	GPtrArray *blobs;    /* hw/core/blob.c */
+	GArray *entries;     /* of struct machine_entry, see machine_add_entry() */
 	bool complete;       /* machine_done() was called: new devices are hot-plugged */
 
 	/* Properties that every machine has. */
@@ -256,6 +261,22 @@ void machine_send_msi(struct machine *m, u16 requester, u64 addr, u32 data);
  * Return: 0, or -EINVAL with @err if it overlaps another blob (both named) or lies outside RAM.
  */
 int machine_add_blob(struct machine *m, const char *name, u64 gpa, GBytes *data, GError **err);
+
+/* machine_blob_at() - the name of a blob that shares a byte with a range; NULL: there is none. */
+const char *machine_blob_at(const struct machine *m, u64 gpa, u64 size);
+
+/* Where a vCPU begins after each reset, in place of what the machine says. */
+struct machine_entry {
+	unsigned cpu;
+	u64 pc;
+};
+
+/*
+ * machine_add_entry() - let vCPU @cpu begin at @pc; the last entry of a vCPU counts.
+ *
+ * Return: 0, or -EINVAL with @err if there is no such vCPU or the machine cannot do it.
+ */
+int machine_add_entry(struct machine *m, unsigned cpu, u64 pc, GError **err);
 
 /* machine_blob_uses() - the blob at @gpa is a program that uses @size bytes from there on. */
 void machine_blob_uses(struct machine *m, u64 gpa, u64 size);

@@ -17,6 +17,7 @@ struct hw_target {
 	const struct device_type *const *const *devices; /* NULL-terminated list of such lists */
 	const u8 *gic_versions; /* of Arm's interrupt controller that machines can have, 0 ends
 				   them; NULL: none */
+	u16 elf_machine;        /* EM_... of programs for its CPUs */
 };
 
 extern const struct hw_target hw_target_x86_64;  /* hw/i386/target.c */

@@ -62,6 +62,14 @@ struct arm_cpu *arm_cpu_of_vcpu(struct vcpu *vcpu);
  */
 void arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0);
 
+/*
+ * arm_cpu_start_at() - let a vCPU that was just reset begin at @pc in the state that it has; one
+ * that is off stays off.
+ *
+ * Context: machine lock held, vCPU parked.
+ */
+void arm_cpu_start_at(struct vcpu *vcpu, u64 pc);
+
 /* arm_cpu_register_state() - its sections "cpu_common" and "cpu" travel in a migration. */
 void arm_cpu_register_state(struct vcpu *vcpu, struct state_registry *reg);
 void arm_cpu_unregister_state(struct vcpu *vcpu, struct state_registry *reg);

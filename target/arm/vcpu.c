@@ -281,6 +281,11 @@ void arm_cpu_boot_at(struct arm_cpu *cpu, unsigned el, u64 entry, u64 x0)
 	tcg_set_pc(&cpu->tcg, entry);
 }
 
+void arm_cpu_start_at(struct vcpu *vcpu, u64 pc)
+{
+	tcg_set_pc(&((struct arm_vcpu *)vcpu->arch)->cpu.tcg, pc);
+}
+
 void arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0)
 {
 	struct arm_vcpu *v = vcpu->arch;
