@@ -32,6 +32,7 @@ static GMutex lock;
 static GHashTable *pages;     /* of struct page by key */
 static GHashTable *unflushed; /* those with clean_phys, by that */
 static unsigned npartial;
+static GHashTable *guests; /* table, of VTTBR_EL2, by VMID: whose translations TLBs may hold */
 static struct arm_dirty_problem problems[PROBLEMS];
 static u64 nproblems;
 
@@ -79,6 +80,37 @@ static void forget_clean(struct page *p)
 	p->clean_phys = ~(u64)0;
 }
 
+/* VTTBR_EL2 without CnP: what tells guests apart. */
+static u64 guest_of(const struct arm_cpu *cpu)
+{
+	return cpu->vttbr_el2 & ~1ull;
+}
+
+/* Return: whether TLBs may hold translations of another guest's tables under the VMID. */
+static bool vmid_is_shared(struct arm_cpu *cpu)
+{
+	gpointer vmid = GUINT_TO_POINTER(arm_vmid(cpu));
+	u64 *known, guest = guest_of(cpu);
+	bool shared;
+
+	g_mutex_lock(&lock);
+	if (!guests)
+		guests = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	known = g_hash_table_lookup(guests, vmid);
+	shared = known && *known != guest;
+	if (!known || shared)
+		g_hash_table_insert(guests, vmid, g_memdup2(&guest, sizeof(guest)));
+	g_mutex_unlock(&lock);
+	return shared;
+}
+
+static gboolean is_guest_of(gpointer vmid, gpointer guest, gpointer tlbi)
+{
+	const struct arm_dirty_tlbi *t = tlbi;
+
+	return t->vmid < 0 || GPOINTER_TO_UINT(vmid) == (unsigned)t->vmid;
+}
+
 static void hold(struct arm_cpu *cpu, u64 ipa)
 {
 	u64 key = key_of(arm_vmid(cpu), ipa);
@@ -118,11 +150,22 @@ bool arm_dirty_stale(struct arm_cpu *cpu, u64 ipa)
 	return held;
 }
 
+static void report_shared_vmid(struct arm_cpu *cpu, u64 ipa)
+{
+	if (vmid_is_shared(cpu))
+		report(cpu, "one-vmid-for-two-guests", ipa,
+		       "the VMID was used with other tables, and TLBs were not invalidated since: "
+		       "they "
+		       "may hold translations of the wrong guest");
+}
+
 void arm_dirty_written(struct arm_cpu *cpu, u64 ipa, u64 desc, bool device)
 {
 	g_mutex_lock(&lock);
 	hold(cpu, ipa);
 	g_mutex_unlock(&lock);
+	if (cpu->engines->config.check)
+		report_shared_vmid(cpu, ipa & TCG_PAGE_MASK);
 	if (cpu->engines->config.check && !(desc & DESC_DBM) && !device && arm_hdbss_enabled(cpu))
 		report(cpu, "untracked-page", ipa & TCG_PAGE_MASK,
 		       "written while HDBSS is on, but neither logged nor marked as dirty: its "
@@ -181,7 +224,11 @@ void arm_dirty_tlbi(struct arm_cpu *cpu, const struct arm_dirty_tlbi *t)
 	g_mutex_lock(&lock);
 	if (pages && g_hash_table_size(pages))
 		apply(t, t->broadcast ? ALL_CPUS : CPU_BIT(cpu->engines));
+	if (guests && t->stages == ARM_TLBI_BOTH && t->broadcast)
+		g_hash_table_foreach_remove(guests, is_guest_of, (gpointer)t);
 	g_mutex_unlock(&lock);
+	if (engines_checked(cpu))
+		arm_dirty_regime_changed(cpu);
 }
 
 /* ---- the checker ---- */
@@ -244,7 +291,7 @@ void arm_dirty_el2_reads(struct arm_cpu *cpu, u64 phys)
 void arm_dirty_appended(struct arm_cpu *cpu, u64 ipa)
 {
 	struct arm_engines *e = cpu->engines;
-	u64 table = cpu->vttbr_el2 & ~1ull;
+	u64 table = guest_of(cpu);
 
 	if (e->unread_entries && e->logged_vttbr != table)
 		report(cpu, "two-guests-in-one-list", ipa,
@@ -260,13 +307,59 @@ void arm_dirty_appended(struct arm_cpu *cpu, u64 ipa)
 void arm_dirty_engine_runs(struct arm_cpu *cpu, bool starts)
 {
 	struct arm_engines *e = cpu->engines;
-	u64 table = cpu->vttbr_el2 & ~1ull;
+	u64 table = guest_of(cpu);
 
 	if (!starts && e->started_vttbr != table)
 		report(cpu, "other-guest-cleaned", 0,
 		       "VTTBR_EL2 was changed while HACDBS was running: the rest of the list is "
 		       "cleaned in another guest's tables");
 	e->started_vttbr = table;
+	if (!starts)
+		return;
+	report_shared_vmid(cpu, 0);
+	if ((cpu->hcr_el2 & (HCR_E2H | HCR_TGE)) == (HCR_E2H | HCR_TGE))
+		report(cpu, "started-with-tge", 0,
+		       "HACDBS was started with HCR_EL2.{E2H,TGE} = {1,1}, where VM may count as "
+		       "0: it "
+		       "may never run");
+}
+
+void arm_dirty_engine_stopped(struct arm_cpu *cpu)
+{
+	cpu->engines->undrained = true;
+}
+
+void arm_dirty_dsb(struct arm_cpu *cpu)
+{
+	cpu->engines->undrained = false;
+}
+
+/* Also TLB maintenance: it has to come after what the engine does, not beside it. */
+void arm_dirty_regime_changed(struct arm_cpu *cpu)
+{
+	if (!cpu->engines->undrained)
+		return;
+	cpu->engines->undrained = false; /* once */
+	report(cpu, "no-dsb-after-stop", 0,
+	       "HACDBSBR_EL2.EN was cleared, and no DSB of this CPU followed before HCR_EL2 was "
+	       "written or TLBs were invalidated: the engine may still be changing descriptors");
+}
+
+void arm_dirty_synchronized(struct arm_cpu *cpu)
+{
+	cpu->engines->progress_seen = false;
+}
+
+void arm_dirty_progress_read(struct arm_cpu *cpu, bool running)
+{
+	struct arm_engines *e = cpu->engines;
+
+	if (e->progress_seen)
+		report(cpu, "progress-without-isb", 0,
+		       "HACDBSCONS_EL2 was read again while HACDBS runs, without an ISB: the value "
+		       "may "
+		       "be the old one for ever");
+	e->progress_seen = running;
 }
 
 void arm_dirty_prod_written(struct arm_cpu *cpu, u64 old, u64 new)

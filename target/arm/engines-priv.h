@@ -101,13 +101,6 @@ u64 buffer_register(struct arm_cpu *cpu, const char *name, u64 val);
 /* arm_hacdbs_update() - HACDBSBR_EL2.EN is set and HCR_EL2 or SCR_EL3 has changed. */
 void arm_hacdbs_update(struct arm_cpu *cpu);
 
-/* engines_controls_changed() - HCR_EL2 or SCR_EL3 was written. */
-static inline void engines_controls_changed(struct arm_cpu *cpu)
-{
-	if (unlikely(cpu->hacdbsbr_el2 & HACDBSBR_EN))
-		arm_hacdbs_update(cpu);
-}
-
 /* arm_hdbss_enabled() - whether pages that become dirty are logged. */
 bool arm_hdbss_enabled(const struct arm_cpu *cpu);
 
@@ -163,6 +156,22 @@ void arm_dirty_el2_reads(struct arm_cpu *cpu, u64 phys);
 void arm_dirty_appended(struct arm_cpu *cpu, u64 ipa);
 void arm_dirty_prod_written(struct arm_cpu *cpu, u64 old, u64 new);
 void arm_dirty_engine_runs(struct arm_cpu *cpu, bool starts);
+/* HACDBSBR_EL2.EN was cleared; HACDBSCONS_EL2 was read, and the engine is still @running. */
+void arm_dirty_engine_stopped(struct arm_cpu *cpu);
+void arm_dirty_progress_read(struct arm_cpu *cpu, bool running);
+/* A DSB that waits for loads and stores; a context synchronization event; HCR_EL2 was written. */
+void arm_dirty_dsb(struct arm_cpu *cpu);
+void arm_dirty_synchronized(struct arm_cpu *cpu);
+void arm_dirty_regime_changed(struct arm_cpu *cpu);
+
+/* engines_controls_changed() - HCR_EL2 or SCR_EL3 was written. */
+static inline void engines_controls_changed(struct arm_cpu *cpu)
+{
+	if (engines_checked(cpu))
+		arm_dirty_regime_changed(cpu);
+	if (unlikely(cpu->hacdbsbr_el2 & HACDBSBR_EN))
+		arm_hacdbs_update(cpu);
+}
 
 /* hdbss.c, hacdbs.c: their registers, for arm_engines_create(). */
 void arm_hdbss_init(struct arm_cpu *cpu);

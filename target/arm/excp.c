@@ -1,6 +1,7 @@
 /* target/arm/excp.c - exception entry and return in AArch64 state (Arm DDI 0487, D1.3). */
 #include "target/arm/excp.h"
 #include "target/arm/cpu-features.h"
+#include "target/arm/engines-priv.h"
 #include "target/arm/mmu.h"
 #include "util/log.h"
 #include "target/arm/self_debug.h"
@@ -130,6 +131,8 @@ static void enter(struct arm_cpu *cpu, enum arm_vector kind, unsigned el)
 	cpu->elr_el[el] = tcg_pc(&cpu->tcg);
 	arm_set_pstate(cpu, new);
 	tcg_set_pc(&cpu->tcg, (cpu->vbar_el[el] & ~(u64)0x7ff) + offset);
+	if (engines_checked(cpu))
+		arm_dirty_synchronized(cpu);
 	if (log_enabled(LOG_INT))
 		log_entry(cpu, kind, from, el);
 }

@@ -371,6 +371,8 @@ static void write_br(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 			ignore_write(cpu, "HACDBSBR_EL2");
 		return;
 	}
+	if (engines_checked(cpu) && cpu->hacdbsbr_el2 & HACDBSBR_EN && !(new &HACDBSBR_EN))
+		arm_dirty_engine_stopped(cpu);
 	cpu->hacdbsbr_el2 = new;
 	proceed(cpu);
 }
@@ -380,6 +382,8 @@ static u64 read_cons(struct arm_cpu *cpu, const struct arm_sysreg *reg)
 {
 	if (may_run(cpu))
 		proceed(cpu);
+	if (engines_checked(cpu))
+		arm_dirty_progress_read(cpu, may_run(cpu));
 	return cpu->hacdbscons_el2;
 }
 

@@ -1,5 +1,6 @@
 /* target/arm/sem_sys.c - system instructions, hints and barriers (Arm DDI 0487, C5, C6.2). */
 #include "accel/tcg/mem.h"
+#include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/mmu.h"
@@ -79,11 +80,15 @@ void exec_CLREX(struct arm_cpu *cpu, const struct a64_CLREX *i)
 void exec_DSB(struct arm_cpu *cpu, const struct a64_DSB *i)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (engines_checked(cpu) && (i->crm & 3) == 3)
+		arm_dirty_dsb(cpu);
 }
 
 void exec_DSB_NXS(struct arm_cpu *cpu, const struct a64_DSB_NXS *i)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (engines_checked(cpu))
+		arm_dirty_dsb(cpu);
 }
 
 void exec_DMB(struct arm_cpu *cpu, const struct a64_DMB *i)
@@ -94,6 +99,8 @@ void exec_DMB(struct arm_cpu *cpu, const struct a64_DMB *i)
 void exec_ISB(struct arm_cpu *cpu, const struct a64_ISB *i)
 {
 	/* every change of context takes effect at once; the region ends here */
+	if (engines_checked(cpu))
+		arm_dirty_synchronized(cpu);
 }
 
 void exec_SB(struct arm_cpu *cpu, const struct a64_SB *i)

@@ -33,6 +33,10 @@ INJECTED = (
     ('check-dropped', 'dirty-state-check=on', ['entries-dropped']),
     ('check-two-guests', 'dirty-state-check=on', ['two-guests-in-one-list']),
     ('check-fsc', 'dirty-state-check=on', ['entries-lost-before']),
+    ('check-tge', 'dirty-state-check=on', ['started-with-tge']),
+    ('check-dsb', 'dirty-state-check=on', ['no-dsb-after-stop']),
+    ('check-isb', 'dirty-state-check=on,x-hacdbs-slice=1', ['progress-without-isb']),
+    ('check-vmid', 'dirty-state-check=on', ['one-vmid-for-two-guests']),
 )
 
 

@@ -93,6 +93,8 @@ struct arm_engines {
 	u64 unseen_entries; /* ... since it was read */
 	u64 started_vttbr;  /* ... guest that HACDBS was started for */
 	bool watch_reads;   /* ... EL2's reads must be looked at from now on */
+	bool undrained;     /* ... HACDBS was stopped, and no DSB came since */
+	bool progress_seen; /* ... HACDBSCONS_EL2 was read while it ran, no synchronization since */
 	void (*irq)(void *opaque, bool level); /* HACDBSIRQ; NULL: not connected */
 	void *irq_opaque;
 };

@@ -82,6 +82,7 @@ static u64 clean_pages(struct env *e, unsigned n)
 	msr("hcr_el2", HCR_RW | HCR_VM);
 	msr(HACDBSBR, (u64)e->hacdbs | BR_EN);
 	do {
+		asm volatile("isb" : : : "memory");
 		cons = mrs(HACDBSCONS);
 	} while (!(cons >> 62) && (cons & 0x7ffff) < 512 && now_ns() < end);
 	return cons;
@@ -90,6 +91,7 @@ static u64 clean_pages(struct env *e, unsigned n)
 static void stop(void)
 {
 	msr(HACDBSBR, 0);
+	asm volatile("isb; dsb ish; isb" : : : "memory");
 	msr("hcr_el2", HCR_RW);
 }
 
@@ -306,6 +308,69 @@ static void check_fsc(struct env *e)
 	msr(HDBSSPROD, 0);
 }
 
+/* HACDBS started with @hcr, on the list of test page 0 and the marker. */
+static void start(struct env *e, u64 hcr)
+{
+	env_reset(e, S2_DIRTY);
+	e->hacdbs[0] = page_ipa(0) | 7;
+	e->hacdbs[1] = STOP_MARKER;
+	asm volatile("dsb ishst" : : : "memory");
+	msr("hcr_el2", hcr);
+	msr(HACDBSCONS, 0);
+	asm volatile("isb" : : : "memory");
+	msr(HACDBSBR, (u64)e->hacdbs | BR_EN);
+	asm volatile("isb" : : : "memory");
+}
+
+static void check_tge(struct env *e)
+{
+	start(e, HCR_RW | HCR_VM | HCR_E2H | HCR_TGE);
+	equal(e, mrs(HACDBSCONS), CONS_ERR(3) | 1);
+	stop();
+}
+
+static void check_dsb(struct env *e)
+{
+	start(e, HCR_RW | HCR_VM);
+	msr(HACDBSBR, 0);
+	asm volatile("isb; dsb ishst" : : : "memory");
+	msr("hcr_el2", HCR_RW);
+}
+
+/* Pieces of one entry: it still runs when it is looked at. */
+static void check_isb(struct env *e)
+{
+	env_reset(e, S2_DIRTY);
+	for (unsigned i = 0; i < 512; i++)
+		e->hacdbs[i] = page_ipa(i) | 7;
+	asm volatile("dsb ishst" : : : "memory");
+	msr("hcr_el2", HCR_RW | HCR_VM);
+	msr(HACDBSBR, (u64)e->hacdbs | BR_EN);
+	asm volatile("isb" : : : "memory");
+	mrs(HACDBSCONS);
+	mrs(HACDBSCONS);
+	asm volatile("isb" : : : "memory");
+	equal(e, mrs(HACDBSCONS) < 512, 1);
+	stop();
+}
+
+static void check_vmid(struct env *e)
+{
+	start(e, HCR_RW | HCR_VM);
+	stop();
+	for (unsigned i = 0; i < 512; i++)
+		e->s1[i] = e->root[i];
+	msr("vttbr_el2", (u64)e->s1 | e->vttbr >> 48 << 48);
+	msr("hcr_el2", HCR_RW | HCR_VM);
+	msr(HACDBSCONS, 0);
+	msr(HACDBSBR, (u64)e->hacdbs | BR_EN);
+	stop();
+	stage2_tlbi();
+	msr("vttbr_el2", e->vttbr);
+	equal(e, clean_pages(e, 1), CONS_ERR(3) | 1);
+	stop();
+}
+
 const struct test tests_injected[] = {
 	{ "full-at-5", full_at_5 },
 	{ "abort-at-3", abort_at_3 },
@@ -329,5 +394,9 @@ const struct test tests_injected[] = {
 	{ "check-dropped", check_dropped },
 	{ "check-two-guests", check_two_guests },
 	{ "check-fsc", check_fsc },
+	{ "check-tge", check_tge },
+	{ "check-dsb", check_dsb },
+	{ "check-isb", check_isb },
+	{ "check-vmid", check_vmid },
 	{ NULL, NULL },
 };
