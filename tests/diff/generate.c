@@ -11,40 +11,79 @@
 /* In half of the blocks all accesses have one base register, as in a prologue. */
 static u32 common_base;
 
-/* Accesses that must be aligned; the oracle's rules for those that are not are outdated. */
-static bool is_ordered(const char *class)
+static struct diff_class *class_new(const char *name)
 {
-	return !strcmp(class, "excl") || !strcmp(class, "lse") || !strcmp(class, "ord");
+	struct diff_class *c = g_new0(struct diff_class, 1);
+
+	c->name = name;
+	c->exclusive = !strcmp(name, "excl");
+	c->atomic = !strcmp(name, "lse");
+	c->ordered = c->exclusive || c->atomic || !strcmp(name, "ord");
+	c->memory = c->ordered || g_str_has_prefix(name, "mem");
+	c->vectors = g_str_has_prefix(name, "mem") && strchr(name + 3, 'v');
+	c->pair = g_str_has_prefix(name, "memp");
+	c->register_offset = g_str_has_prefix(name, "memr");
+	c->literal = !strcmp(name, "memlit");
+	c->branch = !strcmp(name, "branch");
+	c->floating = g_str_has_prefix(name, "fp");
+	c->rows = g_ptr_array_new();
+	return c;
 }
 
-static bool is_memory(const char *class)
+static struct diff_class *find_class(const GPtrArray *classes, const char *name)
 {
-	return g_str_has_prefix(class, "mem") || is_ordered(class);
+	for (unsigned i = 0; i < classes->len; i++) {
+		struct diff_class *c = g_ptr_array_index(classes, i);
+
+		if (!strcmp(c->name, name))
+			return c;
+	}
+	return NULL;
 }
 
-const char **diff_classes(void)
+const GPtrArray *diff_classes(void)
 {
-	GPtrArray *names = g_ptr_array_new();
+	static GPtrArray *classes;
 
+	if (classes)
+		return classes;
+	classes = g_ptr_array_new();
 	for (unsigned i = 0; i < a64_npatterns; i++) {
 		const char *name = a64_patterns[i].test_class;
 
-		if (*name && strcmp(name, "pauth") && /* keys and algorithm differ */
-		    !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
-			g_ptr_array_add(names, (void *)name);
+		if (!*name || !strcmp(name, "pauth")) /* keys and algorithm differ */
+			continue;
+		if (!find_class(classes, name))
+			g_ptr_array_add(classes, class_new(name));
+		g_ptr_array_add(find_class(classes, name)->rows, (void *)&a64_patterns[i]);
 	}
-	g_ptr_array_add(names, (void *)DIFF_UNALLOCATED);
-	g_ptr_array_add(names, NULL);
-	return (const char **)g_ptr_array_free(names, FALSE);
+	g_ptr_array_add(classes, class_new(DIFF_UNALLOCATED));
+	return classes;
 }
 
-static u64 random64(GRand *rnd)
+/* splitmix64: a step of the state, mixed. */
+static u64 random64(struct diff_random *rnd)
 {
-	return (u64)g_rand_int(rnd) << 32 | g_rand_int(rnd);
+	u64 z = rnd->state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static u32 random32(struct diff_random *rnd)
+{
+	return random64(rnd) >> 32;
+}
+
+/* first <= value < end */
+static int random_range(struct diff_random *rnd, int first, int end)
+{
+	return first + (int)((u64)random32(rnd) * (u64)(end - first) >> 32);
 }
 
 /* Integers whose interesting cases (0, ones, powers, borders) are frequent. */
-static u64 random_value(GRand *rnd)
+static u64 random_value(struct diff_random *rnd)
 {
 	u64 v = random64(rnd);
 
@@ -62,7 +101,7 @@ static u64 random_value(GRand *rnd)
 }
 
 /* One element of @size bytes: a special floating-point value of that size or anything. */
-static u64 random_float(GRand *rnd, unsigned size)
+static u64 random_float(struct diff_random *rnd, unsigned size)
 {
 	static const u64 f64[] = { 0,
 				   0x8000000000000000,
@@ -100,7 +139,7 @@ static u64 random_float(GRand *rnd, unsigned size)
 
 /* Values of the size that @kind says: 0 and 1 doubles, 2 and 3 floats, 4 and 5 halves, else
  * integers. */
-static void random_vector(GRand *rnd, unsigned kind, uint64_t v[2])
+static void random_vector(struct diff_random *rnd, unsigned kind, uint64_t v[2])
 {
 
 	for (unsigned half = 0; half < 2; half++) {
@@ -118,38 +157,38 @@ static void random_vector(GRand *rnd, unsigned kind, uint64_t v[2])
 	}
 }
 
-static void random_state(GRand *rnd, const char *class, struct diff_state *s)
+static void random_state(struct diff_random *rnd, const struct diff_class *class,
+			 struct diff_state *s)
 {
-	bool one_kind = g_rand_int(rnd) & 1;
-	unsigned kind = g_rand_int(rnd);
+	bool one_kind = random32(rnd) & 1;
+	unsigned kind = random32(rnd);
 
 	for (unsigned i = 0; i < 31; i++)
 		s->x[i] = random_value(rnd);
 	s->sp = random_value(rnd) & ~(u64)15;
-	s->nzcv = g_rand_int(rnd) & 0xf0000000;
+	s->nzcv = random32(rnd) & 0xf0000000;
 	for (unsigned i = 0; i < 32; i++)
-		random_vector(rnd, (one_kind ? kind : g_rand_int(rnd)) & 7, s->v[i]);
+		random_vector(rnd, (one_kind ? kind : random32(rnd)) & 7, s->v[i]);
 	s->fpcr = s->fpsr = 0;
-	if (g_str_has_prefix(class, "fp")) {
-		if (g_rand_int(rnd) & 1)
-			s->fpcr = g_rand_int(rnd) & 0x07c80000; /* AHP, DN, FZ, RMode, FZ16 */
-		if (g_rand_int(rnd) & 1)
-			s->fpsr = g_rand_int(rnd) & 0x0800009f;
+	if (class->floating) {
+		if (random32(rnd) & 1)
+			s->fpcr = random32(rnd) & 0x07c80000; /* AHP, DN, FZ, RMode, FZ16 */
+		if (random32(rnd) & 1)
+			s->fpsr = random32(rnd) & 0x0800009f;
 	}
-	s->memory = random64(rnd);
-	if (!is_memory(class))
+	if (!class->memory)
 		return;
 	for (unsigned i = FIRST_POINTER; i < FIRST_POINTER + 8; i++)
-		s->x[i] = DIFF_ARENA_VA + g_rand_int_range(rnd, 0, DIFF_ARENA_SIZE);
-	if (is_ordered(class) || g_rand_int(rnd) & 3) /* mostly aligned */
+		s->x[i] = DIFF_ARENA_VA + random_range(rnd, 0, DIFF_ARENA_SIZE);
+	if (class->ordered || random32(rnd) & 3) /* mostly aligned */
 		for (unsigned i = FIRST_POINTER; i < FIRST_POINTER + 8; i++)
 			s->x[i] &= ~(u64)15;
-	if (!strcmp(class, "excl")) /* never the same address for two sizes */
+	if (class->exclusive) /* never the same address for two sizes */
 		for (unsigned i = FIRST_POINTER; i < FIRST_POINTER + 8; i++)
 			s->x[i] = DIFF_ARENA_VA + (i - FIRST_POINTER) * 1024 + (s->x[i] & 1008);
 	for (unsigned i = FIRST_OFFSET; i < FIRST_OFFSET + 6; i++)
-		s->x[i] = g_rand_int_range(rnd, -64, 256);
-	s->sp = DIFF_ARENA_VA + g_rand_int_range(rnd, 256, 512) * 16;
+		s->x[i] = random_range(rnd, -64, 256);
+	s->sp = DIFF_ARENA_VA + random_range(rnd, 256, 512) * 16;
 }
 
 /* Replace the field of @width bits at @shift where the row leaves it open. */
@@ -160,53 +199,49 @@ static u32 put(const struct a64_pattern *row, u32 word, unsigned shift, unsigned
 	return (word & ~bits) | (value << shift & bits);
 }
 
-static bool is_pair(const char *class)
-{
-	return !strcmp(class, "memp") || !strcmp(class, "mempv");
-}
-
-static u32 tame_exclusive(GRand *rnd, const struct a64_pattern *row, u32 word, u32 rt)
+static u32 tame_exclusive(struct diff_random *rnd, const struct a64_pattern *row, u32 word, u32 rt)
 {
 	u32 lg_size = (word >> 30) + (row->op == A64_LDSTXP);
 
 	word = put(row, word, 5, 5, FIRST_POINTER + lg_size);
 	word = put(row, word, 0, 5, rt);
-	word = put(row, word, 16, 5, FIRST_STATUS + (g_rand_int(rnd) & 3));
+	word = put(row, word, 16, 5, FIRST_STATUS + (random32(rnd) & 3));
 	return put(row, word, 10, 5, (rt + 1) % 10);
 }
 
 /* Keep addresses inside the arena mostly, and stay out of CONSTRAINED UNPREDICTABLE cases. */
-static u32 tame_memory(GRand *rnd, const char *class, const struct a64_pattern *row, u32 word)
+static u32 tame_memory(struct diff_random *rnd, const struct diff_class *class,
+		       const struct a64_pattern *row, u32 word)
 {
-	bool vector = strchr(class + 3, 'v') != NULL;
-	u32 base = FIRST_POINTER + (g_rand_int(rnd) & 7);
-	u32 rt = g_rand_int(rnd) % (vector ? 32 : 10);
+	bool vector = class->vectors;
+	u32 base = FIRST_POINTER + (random32(rnd) & 7);
+	u32 rt = random32(rnd) % (vector ? 32 : 10);
 
-	if (!strcmp(class, "memlit"))
+	if (class->literal)
 		return word;
-	if (!vector && !is_pair(class) && !(g_rand_int(rnd) & 7))
+	if (!vector && !class->pair && !(random32(rnd) & 7))
 		rt = 31;
-	if (!strcmp(class, "excl")) /* loads and stores of one size shall meet at one address */
+	if (class->exclusive) /* loads and stores of one size shall meet at one address */
 		return tame_exclusive(rnd, row, word, rt);
 	if (common_base)
 		base = common_base;
-	word = put(row, word, 5, 5, g_rand_int(rnd) & 7 || common_base ? base : 31);
-	if (!strcmp(class, "lse")) {
-		word = put(row, word, 0, 5, g_rand_int(rnd) & 7 ? (rt & 6) : 31);
+	word = put(row, word, 5, 5, random32(rnd) & 7 || common_base ? base : 31);
+	if (class->atomic) {
+		word = put(row, word, 0, 5, random32(rnd) & 7 ? (rt & 6) : 31);
 		if (row->op == A64_CASP)
 			word = put(row, word, 0, 5, rt & 6);
-		return put(row, word, 16, 5, FIRST_STATUS + (g_rand_int(rnd) & 2));
+		return put(row, word, 16, 5, FIRST_STATUS + (random32(rnd) & 2));
 	}
 	word = put(row, word, 0, 5, rt);
-	if (is_pair(class))
-		return put(row, word, 10, 5, (rt + 1 + (g_rand_int(rnd) & 3)) % (vector ? 32 : 10));
-	if (!strcmp(class, "memr") || !strcmp(class, "memrv"))
-		return put(row, word, 16, 5, FIRST_OFFSET + g_rand_int(rnd) % 6);
+	if (class->pair)
+		return put(row, word, 10, 5, (rt + 1 + (random32(rnd) & 3)) % (vector ? 32 : 10));
+	if (class->register_offset)
+		return put(row, word, 16, 5, FIRST_OFFSET + random32(rnd) % 6);
 	if (row->op == A64_LDAPUR)
 		return put(row, word, 12, 3, 0);
 	if (row->op == A64_LDST_multi || row->op == A64_LDST_lane) {
-		bool post = word >> 23 & 1, by_register = g_rand_int(rnd) & 1;
-		u32 offset = by_register ? FIRST_OFFSET + g_rand_int(rnd) % 6 : 31;
+		bool post = word >> 23 & 1, by_register = random32(rnd) & 1;
+		u32 offset = by_register ? FIRST_OFFSET + random32(rnd) % 6 : 31;
 
 		return put(row, word, 16, 5, post ? offset : 0);
 	}
@@ -216,28 +251,18 @@ static u32 tame_memory(GRand *rnd, const char *class, const struct a64_pattern *
 }
 
 /* Branches go forward inside the block of @length; literals are read from the block. */
-static u32 tame_branch(GRand *rnd, const struct a64_pattern *row, u32 word, unsigned at,
-		       unsigned length)
+static u32 tame_branch(struct diff_random *rnd, const struct a64_pattern *row, u32 word,
+		       unsigned at, unsigned length)
 {
-	u32 distance = g_rand_int_range(rnd, 1, length - at + 1);
+	u32 distance = random_range(rnd, 1, length - at + 1);
 
 	switch (row->op) {
 	case A64_B: return put(row, word, 0, 26, distance);
 	case A64_TBZ: return put(row, word, 5, 14, distance);
 	case A64_LDR_lit:
-	case A64_LDR_litv: return put(row, word, 5, 19, g_rand_int_range(rnd, 0, length) - at);
+	case A64_LDR_litv: return put(row, word, 5, 19, random_range(rnd, 0, length) - at);
 	default: return put(row, word, 5, 19, distance);
 	}
-}
-
-static const struct a64_pattern *pick_row(GRand *rnd, const char *class)
-{
-	const struct a64_pattern *row;
-
-	do
-		row = &a64_patterns[g_rand_int_range(rnd, 0, a64_npatterns)];
-	while (strcmp(row->test_class, class));
-	return row;
 }
 
 /* The oracle takes these although the manual has them unallocated: FMOV of half precision with
@@ -250,15 +275,15 @@ static bool oracle_is_lax(u32 word)
 }
 
 /* A word of the FP and SIMD instructions, or of their loads and stores, that has no row. */
-static u32 unallocated_word(GRand *rnd)
+static u32 unallocated_word(struct diff_random *rnd)
 {
 	struct a64_insn insn;
 	u32 word;
 
 	do {
-		word = g_rand_int(rnd);
+		word = random32(rnd);
 		word |= 0x0c000000;
-		word = g_rand_int(rnd) & 3 ? word | 0x02000000 : word & ~0x02000000u;
+		word = random32(rnd) & 3 ? word | 0x02000000 : word & ~0x02000000u;
 	} while (a64_decode(word, &insn) || oracle_is_lax(word));
 	return word;
 }
@@ -272,37 +297,42 @@ static bool oracle_is_wrong(const struct a64_insn *insn)
 	return insn->op == A64_FCVTZ_vf && i->s && !i->u && i->imm < 32;
 }
 
-static u32 random_word(GRand *rnd, const char *class, unsigned at, unsigned length)
+static u32 random_word(struct diff_random *rnd, const struct diff_class *class, unsigned at,
+		       unsigned length)
 {
 	struct a64_insn insn;
 
-	if (!strcmp(class, DIFF_UNALLOCATED))
+	if (!class->rows->len)
 		return unallocated_word(rnd);
 	for (;;) {
-		const struct a64_pattern *row = pick_row(rnd, class);
-		u32 word = (g_rand_int(rnd) & ~row->mask) | row->value;
+		const struct a64_pattern *row =
+			g_ptr_array_index(class->rows, random_range(rnd, 0, class->rows->len));
+		u32 word = (random32(rnd) & ~row->mask) | row->value;
 
-		if (is_memory(class))
+		if (class->memory)
 			word = tame_memory(rnd, class, row, word);
-		if (!strcmp(class, "branch") || !strcmp(class, "memlit"))
+		if (class->branch || class->literal)
 			word = tame_branch(rnd, row, word, at, length);
 		if (a64_decode(word, &insn) && insn.op == row->op && !oracle_is_wrong(&insn))
 			return word;
 	}
 }
 
-void diff_generate(GRand *rnd, const char *class, unsigned length, struct diff_case *c)
+void diff_generate(struct diff_random *rnd, const struct diff_class *class, unsigned length,
+		   struct diff_case *c)
 {
+	const struct diff_class *filling = find_class(diff_classes(), "int");
+
 	memset(c, 0, sizeof(*c));
 	random_state(rnd, class, &c->in);
-	common_base = g_rand_int(rnd) & 1 ? FIRST_POINTER + (g_rand_int(rnd) & 7) : 0;
+	common_base = random32(rnd) & 1 ? FIRST_POINTER + (random32(rnd) & 7) : 0;
 	if (common_base == FIRST_POINTER + 7)
 		common_base = 31;
-	c->nwords = g_rand_int_range(rnd, 1, length + 1);
+	c->nwords = random_range(rnd, 1, length + 1);
 	for (unsigned i = 0; i < c->nwords; i++) {
 		/* branches need something between them that changes flags and registers */
-		bool filler = !strcmp(class, "branch") && g_rand_int(rnd) & 1;
+		bool filler = class->branch && random32(rnd) & 1;
 
-		c->words[i] = random_word(rnd, filler ? "int" : class, i, c->nwords);
+		c->words[i] = random_word(rnd, filler ? filling : class, i, c->nwords);
 	}
 }

@@ -1,38 +1,146 @@
 /*
  * tests/diff/oracle.c - arm64 user program that runs instruction blocks and reports their results.
  *
- * Every block ends in a signal. The handler stores the interrupted registers as the result and
- * returns into the next block with that block's registers.
+ * usage: oracle FD     of the shared file; see case.h for what it reads and writes
+ *
+ * run_block() loads a case's registers and jumps to its slot. Blocks that run to their end branch
+ * to a copy of block_end(), which stores the registers as the result and returns to whoever called
+ * run_block(). Others end in a signal, whose handler stores the interrupted registers.
  */
 #define _GNU_SOURCE
 #include <asm/sigcontext.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "tests/diff/case.h"
 
-static const struct diff_case *cases;
-static struct diff_state *results;
-static uint64_t ncases;
-static int64_t current = -1;
+/* Read by the assembler code. */
+struct diff_state *result;
+uint64_t caller[2]; /* stack pointer and TPIDR_EL0 of run_block()'s caller */
 
-/* The C library's wrapper would touch thread-local storage, which a block may have changed. */
-static void leave(void)
-{
-	register long x0 __asm__("x0") = 0;
-	register long x8 __asm__("x8") = SYS_exit_group;
+static uint64_t filled[DIFF_ARENA_SIZE / 8];
+static uint64_t *const arena = (uint64_t *)DIFF_ARENA_VA;
 
-	__asm__ volatile("svc #0" : : "r"(x0), "r"(x8));
-	__builtin_unreachable();
-}
+#define OFFSET(member, n)                                                                          \
+	_Static_assert(offsetof(struct diff_state, member) == (n), "the assembler code knows it")
+OFFSET(sp, 248);
+OFFSET(v, 256);
+OFFSET(pc, 768);
+OFFSET(nzcv, 776);
+OFFSET(fpcr, 784);
+OFFSET(fpsr, 792);
+OFFSET(stop, 800);
+
+/* x0 = struct diff_state; the registers that C code wants back are on the stack. */
+void run_block(const struct diff_state *in, uint64_t slot);
+/* Return from run_block(). */
+void run_return(void);
+/* Position independent; x0 is kept in TPIDR_EL0 meanwhile. */
+extern const char block_end[], block_end_end[];
+
+__asm__(".text\n"
+	".globl	run_block, run_return, block_end, block_end_end\n"
+	"run_block:\n"
+	"	stp	x29, x30, [sp, #-160]!\n"
+	"	stp	x19, x20, [sp, #16]\n"
+	"	stp	x21, x22, [sp, #32]\n"
+	"	stp	x23, x24, [sp, #48]\n"
+	"	stp	x25, x26, [sp, #64]\n"
+	"	stp	x27, x28, [sp, #80]\n"
+	"	stp	d8, d9, [sp, #96]\n"
+	"	stp	d10, d11, [sp, #112]\n"
+	"	stp	d12, d13, [sp, #128]\n"
+	"	stp	d14, d15, [sp, #144]\n"
+	"	ldr	x2, =caller\n"
+	"	mov	x3, sp\n"
+	"	mrs	x4, tpidr_el0\n"
+	"	stp	x3, x4, [x2]\n"
+	"	str	x1, [sp, #-16]\n" /* nobody else uses the stack here */
+	"	.irp	n, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30\n"
+	"	ldr	q\\n, [x0, #256 + 16 * \\n]\n"
+	"	.endr\n"
+	"	.irp	n, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31\n"
+	"	ldr	q\\n, [x0, #256 + 16 * \\n]\n"
+	"	.endr\n"
+	"	clrex\n"
+	"	ldr	x2, [x0, #776]\n"
+	"	ldr	x3, [x0, #784]\n"
+	"	ldr	x4, [x0, #792]\n"
+	"	msr	nzcv, x2\n"
+	"	msr	fpcr, x3\n"
+	"	msr	fpsr, x4\n"
+	"	ldr	x30, [x0, #240]\n"
+	"	.irp	n, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28\n"
+	"	ldr	x\\n, [x0, #8 * \\n]\n"
+	"	.endr\n"
+	"	.irp	n, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29\n"
+	"	ldr	x\\n, [x0, #8 * \\n]\n"
+	"	.endr\n"
+	"	ldr	x1, [x0, #248]\n"
+	"	mov	sp, x1\n"
+	"	ldr	x1, [x0, #8]\n"
+	"	ldr	x0, =caller\n"
+	"	ldr	x0, [x0]\n"
+	"	ldr	x0, [x0, #-16]\n"
+	"	br	x0\n"
+	"	.ltorg\n"
+	"block_end:\n"
+	"	msr	tpidr_el0, x0\n"
+	"	ldr	x0, 1f\n"
+	"	ldr	x0, [x0]\n"
+	"	.irp	n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+	"	str	x\\n, [x0, #8 * \\n]\n"
+	"	.endr\n"
+	"	.irp	n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n"
+	"	str	x\\n, [x0, #8 * \\n]\n"
+	"	.endr\n"
+	"	mov	x1, sp\n"
+	"	str	x1, [x0, #248]\n"
+	"	mrs	x1, tpidr_el0\n"
+	"	str	x1, [x0]\n"
+	"	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+	"	str	q\\n, [x0, #256 + 16 * \\n]\n"
+	"	.endr\n"
+	"	.irp	n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+	"	str	q\\n, [x0, #256 + 16 * \\n]\n"
+	"	.endr\n"
+	"	mrs	x1, nzcv\n"
+	"	mrs	x2, fpcr\n"
+	"	mrs	x3, fpsr\n"
+	"	str	x1, [x0, #776]\n"
+	"	str	x2, [x0, #784]\n"
+	"	str	x3, [x0, #792]\n"
+	"	str	xzr, [x0, #800]\n" /* DIFF_END */
+	"	ldr	x0, 2f\n"
+	"	br	x0\n"
+	"	.balign	8\n"
+	"1:	.quad	result\n"
+	"2:	.quad	run_return\n"
+	"block_end_end:\n"
+	"run_return:\n"
+	"	ldr	x2, =caller\n"
+	"	ldp	x3, x4, [x2]\n"
+	"	mov	sp, x3\n"
+	"	msr	tpidr_el0, x4\n"
+	"	msr	fpcr, xzr\n"
+	"	ldp	x19, x20, [sp, #16]\n"
+	"	ldp	x21, x22, [sp, #32]\n"
+	"	ldp	x23, x24, [sp, #48]\n"
+	"	ldp	x25, x26, [sp, #64]\n"
+	"	ldp	x27, x28, [sp, #80]\n"
+	"	ldp	d8, d9, [sp, #96]\n"
+	"	ldp	d10, d11, [sp, #112]\n"
+	"	ldp	d12, d13, [sp, #128]\n"
+	"	ldp	d14, d15, [sp, #144]\n"
+	"	ldp	x29, x30, [sp], #160\n"
+	"	ret\n"
+	"	.ltorg\n");
 
 static struct fpsimd_context *fp_context(ucontext_t *uc)
 {
@@ -43,54 +151,50 @@ static struct fpsimd_context *fp_context(ucontext_t *uc)
 	return (struct fpsimd_context *)ctx;
 }
 
-static void save(int sig, ucontext_t *uc, struct diff_state *out)
-{
-	struct fpsimd_context *fp = fp_context(uc);
-
-	memcpy(out->x, uc->uc_mcontext.regs, sizeof(out->x));
-	out->sp = uc->uc_mcontext.sp;
-	out->pc = uc->uc_mcontext.pc;
-	out->nzcv = uc->uc_mcontext.pstate & 0xf0000000;
-	memcpy(out->v, fp->vregs, sizeof(out->v));
-	out->fpcr = fp->fpcr;
-	out->fpsr = fp->fpsr;
-	switch (sig) {
-	case SIGTRAP: out->stop = DIFF_BRK; break;
-	case SIGILL: out->stop = DIFF_UNDEFINED; break;
-	case SIGSEGV:
-	case SIGBUS: out->stop = DIFF_FAULT; break;
-	default: out->stop = DIFF_OTHER; break;
-	}
-	out->memory = diff_arena_hash((const uint64_t *)DIFF_ARENA_VA);
-}
-
-static void load(ucontext_t *uc, const struct diff_state *in)
-{
-	struct fpsimd_context *fp = fp_context(uc);
-
-	memcpy(uc->uc_mcontext.regs, in->x, sizeof(in->x));
-	uc->uc_mcontext.sp = in->sp;
-	uc->uc_mcontext.pc = in->pc;
-	uc->uc_mcontext.pstate = (uc->uc_mcontext.pstate & ~0xf0000000ull) | in->nzcv;
-	memcpy(fp->vregs, in->v, sizeof(in->v));
-	fp->fpcr = in->fpcr;
-	fp->fpsr = in->fpsr;
-	diff_arena_fill((uint64_t *)DIFF_ARENA_VA, in->memory);
-}
-
 static void handler(int sig, siginfo_t *info, void *context)
 {
+	ucontext_t *uc = context;
+	struct fpsimd_context *fp = fp_context(uc);
+
 	(void)info;
-	if (current >= 0)
-		save(sig, context, &results[current]);
-	if (++current == (int64_t)ncases)
-		leave();
-	load(context, &cases[current].in);
+	if (uc->uc_mcontext.pc < DIFF_CODE_VA) /* not in a block: a mistake of this program */
+		_exit(3);
+	memcpy(result->x, uc->uc_mcontext.regs, sizeof(result->x));
+	result->sp = uc->uc_mcontext.sp;
+	result->pc = uc->uc_mcontext.pc;
+	result->nzcv = uc->uc_mcontext.pstate & 0xf0000000;
+	memcpy(result->v, fp->vregs, sizeof(result->v));
+	result->fpcr = fp->fpcr;
+	result->fpsr = fp->fpsr;
+	switch (sig) {
+	case SIGILL: result->stop = DIFF_UNDEFINED; break;
+	case SIGSEGV:
+	case SIGBUS: result->stop = DIFF_FAULT; break;
+	default: result->stop = DIFF_OTHER; break;
+	}
+	uc->uc_mcontext.pc = (uint64_t)run_return;
 }
 
-static void *map(uint64_t va, size_t size, int prot, int flags, int fd)
+static void run_case(const struct diff_case *c, unsigned n, struct diff_state *out, bool memory)
 {
-	void *p = mmap((void *)va, size, prot, flags, fd, 0);
+	static uint64_t seed;
+
+	if (memory && seed != c->in.memory) {
+		seed = c->in.memory;
+		diff_arena_fill(filled, seed);
+		memcpy(arena, filled, sizeof(filled));
+	}
+	out->pc = DIFF_END_VA;
+	result = out;
+	run_block(&c->in, diff_pc(n) - 4);
+	result = NULL;
+	out->memory = memory ? diff_arena_settle(arena, filled) : 0;
+}
+
+/* New pages, so that the emulator need not notice that code has changed. */
+static void *map(uint64_t va, size_t size, int prot)
+{
+	void *p = mmap((void *)va, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	if (p == MAP_FAILED) {
 		perror("mmap");
@@ -99,44 +203,48 @@ static void *map(uint64_t va, size_t size, int prot, int flags, int fd)
 	return p;
 }
 
+static void run_batch(struct diff_shared *shared, unsigned n)
+{
+	size_t size = (n * DIFF_SLOT_SIZE + 4095) & ~(size_t)4095;
+	char *code = map(DIFF_CODE_VA, size, PROT_READ | PROT_WRITE | PROT_EXEC);
+
+	for (unsigned i = 0; i < n; i++)
+		diff_slot_fill((uint32_t *)(code + i * DIFF_SLOT_SIZE), i, &shared->cases[i]);
+	__builtin___clear_cache(code, code + size);
+	for (unsigned i = 0; i < n; i++)
+		run_case(&shared->cases[i], i, &shared->results[i], shared->memory);
+}
+
 int main(int argc, char **argv)
 {
 	static char stack[65536];
 	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
 	struct sigaction act = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	const struct diff_file *file;
-	struct stat st;
-	int in = argc == 3 ? open(argv[1], O_RDONLY) : -1;
-	int out = argc == 3 ? open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
+	static const int signals[] = { SIGTRAP, SIGILL, SIGSEGV, SIGBUS, SIGFPE };
+	struct diff_shared *shared;
+	char *end;
+	uint32_t n;
 
-	if (in < 0 || out < 0 || fstat(in, &st)) {
-		fprintf(stderr, "usage: oracle CASES RESULTS\n");
+	if (argc != 2) {
+		fprintf(stderr, "usage: oracle FD\n");
 		return 1;
 	}
-	file = map(0, st.st_size, PROT_READ, MAP_PRIVATE, in);
-	cases = (const struct diff_case *)(file + 1);
-	ncases = file->ncases;
-	if (ftruncate(out, ncases * sizeof(*results)))
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[1]), 0);
+	if (shared == MAP_FAILED) {
+		perror("mmap of the cases");
 		return 1;
-	results = map(0, ncases * sizeof(*results), PROT_READ | PROT_WRITE, MAP_SHARED, out);
-	map(DIFF_ARENA_VA, DIFF_ARENA_SIZE, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
-	map(DIFF_CODE_VA, ncases * DIFF_CODE_STEP, PROT_READ | PROT_WRITE | PROT_EXEC,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
-	for (uint64_t i = 0; i < ncases; i++) {
-		uint32_t *code = (uint32_t *)(DIFF_CODE_VA + i * DIFF_CODE_STEP);
-
-		memcpy(code, cases[i].words, cases[i].nwords * 4);
-		code[cases[i].nwords] = 0xd4200000;
 	}
-	__builtin___clear_cache((char *)DIFF_CODE_VA,
-				(char *)DIFF_CODE_VA + ncases * DIFF_CODE_STEP);
-
+	map(DIFF_ARENA_VA, DIFF_ARENA_SIZE, PROT_READ | PROT_WRITE);
+	end = map(DIFF_END_VA, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memcpy(end, block_end, block_end_end - block_end);
+	__builtin___clear_cache(end, end + 4096);
 	sigaltstack(&alt, NULL);
-	sigaction(SIGTRAP, &act, NULL);
-	sigaction(SIGILL, &act, NULL);
-	sigaction(SIGSEGV, &act, NULL);
-	sigaction(SIGBUS, &act, NULL);
-	__asm__ volatile("brk #0");
-	return 1;
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &act, NULL);
+	while (read(0, &n, sizeof(n)) == sizeof(n) && n <= DIFF_BATCH) {
+		run_batch(shared, n);
+		if (write(1, "", 1) != 1)
+			return 1;
+	}
+	return 0;
 }
