@@ -15,20 +15,26 @@ class Result:
         self.name, self.rounds = name, rounds
         self.group = loads.group_of(name)
         self.took = {way: [] for way in ways}
+        self.times = {way: 1 for way in ways}
 
-    def add(self, way, seconds):
-        self.took[way].append(seconds)
+    def add(self, way, seconds, times=1):
+        """One run that did the work so many times; kept as what once would have taken."""
+        self.took[way].append(seconds / times)
+        self.times[way] = times
+
+    def is_known(self, way, seconds):
+        return seconds * self.times[way] >= LEAST
 
     def least(self, way):
         """Seconds, or None if it was not run or is too short to be known."""
         runs = self.took.get(way)
-        return min(runs) if runs and min(runs) >= LEAST else None
+        return min(runs) if runs and self.is_known(way, min(runs)) else None
 
     def ratio(self, way, ours):
         """How much faster ours is: (least by least, smallest, largest of the rounds), or None."""
         if not self.least(way) or not self.least(ours):
             return None
-        rounds = [a / b for a, b in zip(self.took[way], self.took[ours]) if b >= LEAST]
+        rounds = [a / b for a, b in zip(self.took[way], self.took[ours]) if self.is_known(ours, b)]
         return self.least(way) / self.least(ours), min(rounds), max(rounds)
 
     def best_ratio(self, others, ours):
