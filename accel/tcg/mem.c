@@ -205,6 +205,19 @@ void tcg_exec_page(struct tcg_cpu *cpu, u64 va, struct tcg_page *page)
 
 /* ---- first level ---- */
 
+/* Majority vote: what is left over when every two different ones cancel out. */
+static void note_addend(struct tcg_mmu *mmu, u64 addend)
+{
+	if (addend == mmu->expected) {
+		mmu->votes += mmu->votes < TLB_VOTES_MAX;
+	} else if (mmu->votes) {
+		mmu->votes--;
+	} else {
+		mmu->expected = addend;
+		mmu->votes = 1;
+	}
+}
+
 static void first_put(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
 {
 	unsigned index = tlb_index(va);
@@ -215,6 +228,7 @@ static void first_put(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
 		mmu->r_used |= (u64)1 << (index / (TLB_SIZE / 64));
 		mmu->r[index].tag = tag;
 		mmu->r[index].addend = addend;
+		note_addend(mmu, addend);
 	}
 	if (page->writable) {
 		u64 reasons = (page->track ? TLB_TRACK : 0) |

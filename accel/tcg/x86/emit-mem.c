@@ -52,26 +52,26 @@ static unsigned address(struct trans *t, const struct e_address *at)
 	return RAX;
 }
 
-/* rdx = page of the last of @bytes bytes at @va, or no page at all if it must be aligned. */
-static void last_page(struct trans *t, unsigned va, unsigned bytes, bool aligned)
+/* @d = page of the last of @bytes bytes at @va, or no page at all if it must be aligned. */
+static void last_page(struct trans *t, unsigned d, unsigned va, unsigned bytes, bool aligned)
 {
 	if (aligned) {
-		x_rr(t, 1, OP_LOAD, RDX, va);
-		x_ri(t, 1, 4, RDX, -(s32)TCG_PAGE_SIZE | (s32)(bytes - 1));
+		x_rr(t, 1, OP_LOAD, d, va);
+		x_ri(t, 1, 4, d, -(s32)TCG_PAGE_SIZE | (s32)(bytes - 1));
 		return;
 	}
 	if (bytes > 1)
-		x_rm(t, 1, OP_LEA, RDX, va, bytes - 1);
+		x_rm(t, 1, OP_LEA, d, va, bytes - 1);
 	else
-		x_rr(t, 1, OP_LOAD, RDX, va);
-	x_ri(t, 1, 4, RDX, -(s32)TCG_PAGE_SIZE);
+		x_rr(t, 1, OP_LOAD, d, va);
+	x_ri(t, 1, 4, d, -(s32)TCG_PAGE_SIZE);
 }
 
-/* rcx = offset of the TLB entry of @va. */
-static void entry_offset(struct trans *t, unsigned va)
+/* @d = offset of the TLB entry of @va. */
+static void entry_offset(struct trans *t, unsigned d, unsigned va)
 {
-	x_rorx(t, 0, RCX, va, TCG_PAGE_BITS - 4);
-	x_ri(t, 0, 4, RCX, (TLB_SIZE - 1) * sizeof(struct tlb_entry));
+	x_rorx(t, 0, d, va, TCG_PAGE_BITS - 4);
+	x_ri(t, 0, 4, d, (TLB_SIZE - 1) * sizeof(struct tlb_entry));
 }
 
 static s32 hint_disp(bool write, unsigned hint)
@@ -125,6 +125,32 @@ static s32 table_disp(bool write)
 	return write ? MMU_FIELD(w) : MMU_FIELD(r);
 }
 
+/*
+ * Most addends are alike where physical memory is mapped as a whole. Then the load need not wait for
+ * the one in the TLB: that this is the expected one is found out meanwhile.
+ */
+static bool expects_addend(const struct trans *t, enum slow_kind kind)
+{
+	return (kind == SLOW_LOAD || kind == SLOW_LOAD_PAIR) &&
+	       t->cpu->mmu->votes >= TLB_VOTES_ENOUGH;
+}
+
+static struct slow_path *check_expected(struct trans *t, enum slow_kind kind, unsigned va,
+					unsigned bytes)
+{
+	struct slow_path *s;
+
+	last_page(t, RCX, va, bytes, false);
+	entry_offset(t, RDX, va);
+	x_rmx(t, 1, OP_CMP, RCX, R15, RDX, 0, table_disp(false));
+	s = x_slow(t, kind, x_jcc32(t, CC_NE));
+	x_rm(t, 1, OP_LOAD, RCX, R15, MMU_FIELD(expected));
+	x_rmx(t, 1, OP_CMP, RCX, R15, RDX, 0, table_disp(false) + 8);
+	s->unexpected_from = x_jcc32(t, CC_NE);
+	s->check_done = t->p;
+	return s;
+}
+
 /* The check before an access of @bytes bytes at host register @va; leaves the addend in rcx. */
 static struct slow_path *check(struct trans *t, enum slow_kind kind, unsigned va, unsigned bytes,
 			       const struct e_address *at)
@@ -144,10 +170,12 @@ static struct slow_path *check(struct trans *t, enum slow_kind kind, unsigned va
 		s->hint = at->base;
 		s->hint_from = from;
 		x_rm(t, 1, OP_LOAD, RCX, R15, disp + HINT_FIELD(addend));
-		s->hint_done = t->p;
+		s->check_done = t->p;
+	} else if (expects_addend(t, kind) && !at->aligned) {
+		s = check_expected(t, kind, va, bytes);
 	} else {
-		last_page(t, va, bytes, at->aligned);
-		entry_offset(t, va);
+		last_page(t, RDX, va, bytes, at->aligned);
+		entry_offset(t, RCX, va);
 		x_rmx(t, 1, OP_CMP, RDX, R15, RCX, 0, table_disp(write));
 		from = x_jcc32(t, CC_NE);
 		s = x_slow(t, kind, from);
@@ -430,8 +458,8 @@ static void refill_hint(struct trans *t, struct slow_path *s, bool write)
 	u8 *miss;
 
 	x_set32(s->hint_from, t->p);
-	last_page(t, s->va, s->size << pair, false);
-	entry_offset(t, s->va);
+	last_page(t, RDX, s->va, s->size << pair, false);
+	entry_offset(t, RCX, s->va);
 	x_rmx(t, 1, OP_CMP, RDX, R15, RCX, 0, table_disp(write));
 	miss = x_jcc32(t, CC_NE);
 	x_rmx(t, 1, OP_LOAD, RCX, R15, RCX, 0, table_disp(write) + 8);
@@ -440,7 +468,7 @@ static void refill_hint(struct trans *t, struct slow_path *s, bool write)
 	x_mov_mi(t, 0, R15, MMU_FIELD(hints_used), 1);
 	x_mov_mi(t, 1, R15, disp + HINT_FIELD(limit), HINT_LIMIT);
 	x_mov_mi(t, 1, R15, disp + HINT_FIELD(range), TCG_PAGE_SIZE - E_RANGE_BYTES + 1);
-	x_set32(x_jmp32(t), s->hint_done);
+	x_set32(x_jmp32(t), s->check_done);
 	x_set32(miss, t->p);
 }
 
@@ -507,6 +535,11 @@ void x_slow_memory(struct trans *t, struct slow_path *s)
 
 	if (s->hint != NO_REG)
 		refill_hint(t, s, write);
+	if (s->unexpected_from) {
+		x_set32(s->unexpected_from, t->p);
+		x_rmx(t, 1, OP_LOAD, RCX, R15, RDX, 0, table_disp(false) + 8);
+		x_set32(x_jmp32(t), s->check_done);
+	}
 	if (s->from)
 		x_set32(s->from, t->p);
 	for (unsigned i = 0; i < ARRAY_SIZE(s->also); i++)

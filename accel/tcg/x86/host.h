@@ -88,7 +88,8 @@ struct slow_path {
 	u8 *from;                 /* jump that leads here; NULL with SLOW_EXIT: fall through */
 	u8 *also[2];              /* further jumps that lead to the slow function */
 	u8 *hint_from;            /* with a hint: jump from the failed hint check */
-	u8 *hint_done;            /* where the hint path goes on */
+	u8 *unexpected_from;      /* jump from the check of the expected addend */
+	u8 *check_done;           /* where both go on, with the addend in rcx */
 	u8 *done;                 /* where to go on */
 	struct flags_state flags; /* at the jump */
 	bool counted;             /* of SLOW_EVENT: the region's instructions have been counted */

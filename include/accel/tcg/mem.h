@@ -19,6 +19,9 @@
 #define TLB_CODE  2u /* page holds translated code */
 #define TLB_EMPTY (~(u64)0)
 
+#define TLB_VOTES_ENOUGH 8u /* votes from which on loads are translated to expect an addend */
+#define TLB_VOTES_MAX    64u
+
 struct tlb_entry {
 	u64 tag;    /* virtual page | reasons; TLB_EMPTY = none */
 	u64 addend; /* host address - virtual address */
@@ -70,6 +73,9 @@ struct tcg_mmu {
 	u32 hints_used;     /* hint_r or hint_w may hold something */
 	u32 gen, write_gen; /* entries below that have others are void; gen is never 0 */
 	u32 victim;         /* way to be replaced next */
+	/* The addend that most entries of r[] get, and by how many votes; see note_addend(). */
+	u64 expected;
+	u32 votes;
 	struct tlb2_entry second[TLB2_SETS][TLB2_WAYS];
 	struct tlb_special io[IO_SIZE], exec[EXEC_SIZE];
 	u64 exec_seen[64]; /* hashed: pages that exec[] and jc[] may be about */
