@@ -293,9 +293,10 @@ static bool apply_rule(struct trans *t, const struct a64_insn *insn)
 	return rule->trans && rule->trans(t, &insn->args);
 }
 
-/* A range on its ordinary path, and where its out-of-line copy begins and ends. */
-struct arm_range_copy {
-	struct arm_range range;
+/* Instructions that have an ordinary path for all of them, and where their out-of-line copy, one by
+ * one, begins and ends. */
+struct arm_copy {
+	unsigned first, last;
 	struct flags_state flags;
 	unsigned known_reg;
 	u64 known_value;
@@ -361,16 +362,37 @@ static void begin_label(struct trans *t, struct arm_region *r, unsigned i)
 	r->known_reg = 31;
 }
 
+static struct arm_copy *begin_copy(struct trans *t, struct arm_region *r, unsigned first,
+				   unsigned last)
+{
+	struct arm_copy *copy = &r->copies[r->ncopies++];
+
+	t->flags_live = r->live[first];
+	flags_clobber(t);
+	*copy = (struct arm_copy){ .first = first,
+				   .last = last,
+				   .flags = t->flags,
+				   .known_reg = r->known_reg,
+				   .known_value = r->known_value };
+	return copy;
+}
+
+static void translate_update(struct trans *t, struct arm_region *r, const struct arm_update *u)
+{
+	struct arm_copy *copy = begin_copy(t, r, u->first, u->last);
+
+	for (unsigned i = u->first; i < u->last; i++)
+		flags_protect(t, arm_written(&r->insn[i]));
+	copy->flags = t->flags;
+	copy->from[0] = arm_emit_update(t, u);
+	copy->done = t->p;
+	r->known_reg = 31;
+}
+
 static void translate_range(struct trans *t, struct arm_region *r, const struct arm_range *range)
 {
-	struct arm_range_copy *copy = &r->copies[r->ncopies++];
+	struct arm_copy *copy = begin_copy(t, r, range->first, range->last);
 
-	t->flags_live = r->live[range->first];
-	flags_clobber(t);
-	*copy = (struct arm_range_copy){ .range = *range,
-					 .flags = t->flags,
-					 .known_reg = r->known_reg,
-					 .known_value = r->known_value };
 	e_range_begin(t, range->base, range->lo, range->reads, range->writes, copy->from);
 	for (unsigned i = range->first; i <= range->last; i++)
 		translate_insn(t, r, i);
@@ -378,7 +400,7 @@ static void translate_range(struct trans *t, struct arm_region *r, const struct 
 	copy->done = t->p;
 }
 
-static void translate_copy(struct trans *t, struct arm_region *r, struct arm_range_copy *copy)
+static void translate_copy(struct trans *t, struct arm_region *r, struct arm_copy *copy)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (copy->from[i])
@@ -386,7 +408,7 @@ static void translate_copy(struct trans *t, struct arm_region *r, struct arm_ran
 	t->flags = copy->flags;
 	r->known_reg = copy->known_reg;
 	r->known_value = copy->known_value;
-	for (unsigned i = copy->range.first; i <= copy->range.last; i++)
+	for (unsigned i = copy->first; i <= copy->last; i++)
 		translate_insn(t, r, i);
 	e_jump(t, copy->done);
 }
@@ -416,6 +438,7 @@ static bool has_vector_rules(const struct arm_region *r)
 
 static void translate_all(struct trans *t, struct arm_region *r)
 {
+	struct arm_update update;
 	struct arm_range range;
 
 	if (r->cpu->bti_on)
@@ -428,6 +451,9 @@ static void translate_all(struct trans *t, struct arm_region *r)
 		if (arm_find_range(r, i, &range)) {
 			translate_range(t, r, &range);
 			i = range.last;
+		} else if (arm_find_update(r, i, &update)) {
+			translate_update(t, r, &update);
+			i = update.last;
 		} else {
 			translate_insn(t, r, i);
 		}
@@ -451,7 +477,7 @@ void arm_translate(struct tcg_cpu *tcg, struct trans *t)
 		return;
 	}
 	r = g_new0(struct arm_region, 1);
-	r->copies = g_new(struct arm_range_copy, TCG_MAX_INSNS / 2);
+	r->copies = g_new(struct arm_copy, TCG_MAX_INSNS / 2);
 	r->cpu = arm_cpu_of(tcg);
 	r->known_reg = 31;
 	t->target = r;

@@ -18,7 +18,7 @@ struct arm_region {
 	bool head[TCG_MAX_INSNS];   /* ... backwards */
 	u32 loaded;                 /* registers that a load of the region writes */
 	unsigned current;
-	struct arm_range_copy *copies; /* ranges whose second copy is to be emitted */
+	struct arm_copy *copies; /* what has a second copy that is to be emitted */
 	unsigned ncopies;
 	/* The register that MOVZ, MOVN and MOVK before this instruction gave a known value. */
 	unsigned known_reg; /* 31 = none */
@@ -35,6 +35,18 @@ struct arm_range {
 
 /* Find the range that begins with instruction @first, which must be worth it. */
 bool arm_find_range(const struct arm_region *r, unsigned first, struct arm_range *range);
+
+/* Instructions first to last, which together are one atomic operation; status reports success. */
+struct arm_update {
+	unsigned first, last, status;
+	struct e_update how;
+};
+
+/* Find such an operation that begins with instruction @first. */
+bool arm_find_update(const struct arm_region *r, unsigned first, struct arm_update *u);
+
+/* Emit it. Return: a jump to be bound, see e_update(). */
+u8 *arm_emit_update(struct trans *t, const struct arm_update *u);
 
 /* An instruction that may leave a stack pointer that is no multiple of 16, if it was one. */
 bool arm_may_misalign_sp(const struct a64_insn *insn);

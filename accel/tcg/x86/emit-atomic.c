@@ -142,3 +142,74 @@ void e_store_exclusive(struct trans *t, unsigned size, unsigned d, unsigned v,
 	x_put(t, d, RDX);
 	s->done = t->p;
 }
+
+/* rdx = the operand */
+static void get_operand(struct trans *t, const struct e_update *u)
+{
+	unsigned w = u->size == 8;
+
+	if (u->v == E_ZERO)
+		x_movi(t, RDX, w ? u->imm : (u32)u->imm);
+	else
+		x_get(t, w, RDX, u->v);
+	if (u->negate)
+		x_rr(t, w, 0xf7, 3, RDX);
+}
+
+static void update_add(struct trans *t, const struct e_update *u)
+{
+	unsigned w = u->size == 8;
+
+	get_operand(t, u);
+	lock_prefix(t);
+	x_rm(t, w, sized(OP_XADD, u->size), RDX, RCX, 0);
+	if (u->old != u->new)
+		x_put(t, u->old, RDX);
+	if (u->v == E_ZERO)
+		e_addi(t, w, u->new, E_T2, u->negate ? -(s64)u->imm : (s64)u->imm);
+	else
+		e_alu(t, u->negate ? E_SUB : E_ADD, w, u->new, E_T2, u->v);
+}
+
+static void update_logic(struct trans *t, const struct e_update *u)
+{
+	static const u8 opcode[] = {
+		[E_ATOMIC_EOR] = OP_XOR, [E_ATOMIC_OR] = OP_OR, [E_ATOMIC_AND] = OP_AND
+	};
+	unsigned w = u->size == 8;
+	u8 *again;
+
+	x_rm(t, w, OP_LOAD, RAX, RCX, 0);
+	again = t->p;
+	get_operand(t, u);
+	if (u->op == E_ATOMIC_CLR)
+		x_andn(t, w, RDX, RDX, RAX);
+	else
+		x_rr(t, w, opcode[u->op], RDX, RAX);
+	lock_prefix(t);
+	x_rm(t, w, sized(OP_CMPXCHG, u->size), RDX, RCX, 0);
+	x_byte(t, 0x70 | CC_NE);
+	x_byte(t, again - (t->p + 1));
+	if (u->old != u->new)
+		x_put(t, u->old, RAX);
+	x_put(t, u->new, RDX);
+}
+
+u8 *e_update(struct trans *t, const struct e_update *u)
+{
+	unsigned va;
+	u8 *from = x_checked_update(t, u->size, u->base, &va);
+
+	x_rmx(t, 1, OP_LEA, RCX, va, RCX, 0, 0);
+	if (u->op == E_ATOMIC_ADD) {
+		update_add(t, u);
+	} else if (u->op == E_ATOMIC_SWAP) {
+		get_operand(t, u);
+		x_rm(t, u->size == 8, sized(OP_XCHG, u->size), RDX, RCX, 0);
+		x_put(t, u->old, RDX);
+	} else {
+		update_logic(t, u);
+	}
+	x_mov_mi(t, 1, RBP, CPU_FIELD(excl_addr), -1);
+	return from;
+}

@@ -126,8 +126,8 @@ static s32 table_disp(bool write)
 }
 
 /*
- * Most addends are alike where physical memory is mapped as a whole. Then the load need not wait for
- * the one in the TLB: that this is the expected one is found out meanwhile.
+ * Most addends are alike where physical memory is mapped as a whole. Then the load need not wait
+ * for the one in the TLB: that this is the expected one is found out meanwhile.
  */
 static bool expects_addend(const struct trans *t, enum slow_kind kind)
 {
@@ -446,6 +446,19 @@ struct slow_path *x_checked_address(struct trans *t, enum slow_kind kind, unsign
 				    const struct e_address *at)
 {
 	return check(t, kind, address(t, at), size, at);
+}
+
+u8 *x_checked_update(struct trans *t, unsigned size, unsigned base, unsigned *va)
+{
+	u8 *from;
+
+	*va = address(t, &(struct e_address){ .base = base });
+	last_page(t, RDX, *va, size, true);
+	entry_offset(t, RCX, *va);
+	x_rmx(t, 1, OP_CMP, RDX, R15, RCX, 0, table_disp(true));
+	from = x_jcc32(t, CC_NE);
+	x_rmx(t, 1, OP_LOAD, RCX, R15, RCX, 0, table_disp(true) + 8);
+	return from;
 }
 
 /* ---- out of line ---- */

@@ -116,6 +116,10 @@ void x_slow_flow(struct trans *t, struct slow_path *s);
 struct slow_path *x_checked_address(struct trans *t, enum slow_kind kind, unsigned size,
 				    const struct e_address *at);
 
+/* The same without a slow path: rax or a guest register + rcx is the host address, *va the former.
+ * Return: the jump that is taken if it may not be written, or is not naturally aligned. */
+u8 *x_checked_update(struct trans *t, unsigned size, unsigned base, unsigned *va);
+
 /* Code that stores NZCV as described by @f, whatever the translation state is. */
 void x_store_flags(struct trans *t, const struct flags_state *f);
 

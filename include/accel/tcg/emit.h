@@ -180,7 +180,14 @@ void e_zero_line(struct trans *t, unsigned a, void (*slow)(void), const void *ar
  * old value. e_load_exclusive arms the monitor in the CPU; e_store_exclusive stores v if the
  * monitor is armed for this and memory is unchanged, d = 0 if it stored, else 1.
  */
-enum e_atomic { E_ATOMIC_ADD, E_ATOMIC_CLR, E_ATOMIC_EOR, E_ATOMIC_OR, E_ATOMIC_SWAP };
+enum e_atomic {
+	E_ATOMIC_ADD,
+	E_ATOMIC_CLR,
+	E_ATOMIC_EOR,
+	E_ATOMIC_OR,
+	E_ATOMIC_SWAP,
+	E_ATOMIC_AND, /* of e_update() only */
+};
 void e_atomic(struct trans *t, enum e_atomic op, unsigned size, unsigned d, unsigned v,
 	      const struct e_address *at);
 void e_compare_swap(struct trans *t, unsigned size, unsigned d, unsigned v,
@@ -188,6 +195,22 @@ void e_compare_swap(struct trans *t, unsigned size, unsigned d, unsigned v,
 void e_load_exclusive(struct trans *t, unsigned size, unsigned d, const struct e_address *at);
 void e_store_exclusive(struct trans *t, unsigned size, unsigned d, unsigned v,
 		       const struct e_address *at);
+
+/*
+ * e_update() - replace the 4 or 8 bytes at register @base by old op v, atomically.
+ *
+ * The monitor is open afterwards. Return: a jump, to be bound with e_here(), that is taken with
+ * nothing changed if this is not plain memory that is naturally aligned.
+ */
+struct e_update {
+	enum e_atomic op;
+	u8 size, base;
+	u8 old, new; /* registers for both values; new may be E_ZERO, or the same as old */
+	u8 v;        /* register other than old; E_ZERO: imm */
+	u64 imm;
+	bool negate; /* of E_ATOMIC_ADD: subtract */
+};
+u8 *e_update(struct trans *t, const struct e_update *u);
 
 #define E_RANGE_BYTES 256u /* widest range below */
 

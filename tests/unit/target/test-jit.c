@@ -189,6 +189,93 @@ static void test_precise_fault(void)
 	cpu_free(cpu);
 }
 
+#define LOADED  0x1122334455667788ull
+#define OPERAND 0x0f0f00000000ffffull
+
+struct update {
+	u32 op; /* from x2, the old value, and x1 = OPERAND to register @rt; 0: none */
+	unsigned rt;
+	u64 stored;
+	bool word; /* of 4 bytes */
+};
+
+static void put_update(const struct update *u)
+{
+	u32 size = u->word ? 0x80000000 : 0xc0000000;
+	u32 code[] = {
+		size | 0x085ffca2,         /* ldaxr x2, [x5] */
+		u->op,                     /* that */
+		size | 0x0804fca0 | u->rt, /* stlxr w4, rt, [x5] */
+		0x35ffffa4,                /* cbnz w4, .-12 */
+		0xd4200000,
+	};
+
+	if (!u->op) {
+		code[1] = code[2];
+		code[2] = 0x35ffffc4; /* cbnz w4, .-8 */
+		code[3] = code[4];
+	}
+	put_code(0, code, G_N_ELEMENTS(code));
+}
+
+/* The first run has no soft TLB yet, and an address that is not aligned is the second's. */
+static void run_update(struct arm_cpu *cpu, const struct update *u, u64 at)
+{
+	u64 stored = u->word ? (LOADED & ~(u64)UINT32_MAX) | u->stored : u->stored;
+	u64 old = u->word ? (u32)LOADED : LOADED;
+
+	*(u64 *)(memory + at) = LOADED;
+	cpu->tcg.r[1] = OPERAND;
+	cpu->tcg.r[2] = cpu->tcg.r[3] = 99;
+	cpu->tcg.r[4] = 1;
+	cpu->tcg.r[5] = at;
+	cpu->tcg.excl_addr = 0x3000;
+	run(cpu, 0);
+	g_assert_cmpuint(cpu->excp.ec, ==, EC_BRK64);
+	g_assert_cmphex(*(u64 *)(memory + at), ==, stored);
+	g_assert_cmphex(cpu->tcg.r[u->rt], ==, u->stored);
+	if (u->rt != 2)
+		g_assert_cmphex(cpu->tcg.r[2], ==, old);
+	if (u->rt != 1)
+		g_assert_cmphex(cpu->tcg.r[1], ==, OPERAND);
+	g_assert_cmphex(cpu->tcg.r[4], ==, 0);
+	g_assert_cmphex(cpu->tcg.excl_addr, ==, ~(u64)0);
+}
+
+/* Loops of exclusive accesses that are one operation. */
+static void test_updates(void)
+{
+	static const struct update updates[] = {
+		{ 0x91001442, 2, LOADED + 5, false },             /* add x2, x2, #5 */
+		{ 0xd1000443, 3, LOADED - 1, false },             /* sub x3, x2, #1 */
+		{ 0x8b010042, 2, LOADED + OPERAND, false },       /* add x2, x2, x1 */
+		{ 0xcb010041, 1, LOADED - OPERAND, false },       /* sub x1, x2, x1 */
+		{ 0x92401c42, 2, LOADED & 0xff, false },          /* and x2, x2, #0xff */
+		{ 0xaa010043, 3, LOADED | OPERAND, false },       /* orr x3, x2, x1 */
+		{ 0xca010042, 2, LOADED ^ OPERAND, false },       /* eor x2, x2, x1 */
+		{ 0x8a210042, 2, LOADED & ~OPERAND, false },      /* bic x2, x2, x1 */
+		{ 0x8a010043, 3, LOADED & OPERAND, false },       /* and x3, x2, x1 */
+		{ 0x51000443, 3, (u32)(LOADED - 1), true },       /* sub w3, w2, #1 */
+		{ 0x4b010041, 1, (u32)(LOADED - OPERAND), true }, /* sub w1, w2, w1 */
+		{ 0, 1, OPERAND, false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(updates); i++) {
+		struct arm_cpu *cpu = cpu_new();
+
+		put_update(&updates[i]);
+		for (unsigned k = 0; k < 3; k++)
+			run_update(cpu, &updates[i], 0x2010 + 8 * k);
+		cpu->tcg.r[5] = 0x200c + 2 * updates[i].word; /* beyond 16 bytes */
+		*(u64 *)(memory + 0x2010) = LOADED;
+		run(cpu, 0);
+		g_assert_cmpuint(cpu->excp.ec, ==, EC_DABORT);
+		g_assert_cmphex(tcg_pc(&cpu->tcg), ==, 0);
+		g_assert_cmphex(*(u64 *)(memory + 0x2010), ==, LOADED);
+		cpu_free(cpu);
+	}
+}
+
 static gpointer request_exit(gpointer opaque)
 {
 	struct arm_cpu *cpu = opaque;
@@ -285,6 +372,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/jit/rewritten-code", test_rewritten_code);
 	g_test_add_func("/jit/dirty-tracking", test_dirty_tracking);
 	g_test_add_func("/jit/precise-fault", test_precise_fault);
+	g_test_add_func("/jit/updates", test_updates);
 	g_test_add_func("/jit/fp-trap", test_fp_trap);
 	g_test_add_func("/jit/exit-request", test_exit_request);
 	g_test_add_func("/jit/full-cache", test_full_cache);
