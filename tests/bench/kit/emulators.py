@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import pathlib
 import re
 import selectors
+import shutil
 import signal
 import subprocess
 import time
@@ -45,6 +47,25 @@ class Emulator:
         return seconds, int(words[1], 16)
 
 
+def find_emulators(build, given):
+    """Ours from the build directory, then those given, or all that this machine has."""
+    guest = build / 'tests/bench/loads-aarch64.bin'
+    ours = build / 'qemu-system-aarch64'
+    for path in (guest, ours):
+        if not path.exists():
+            raise Problem('%s is not there: build first' % path)
+    cache = pathlib.Path(os.environ.get('TIDEMARK_CACHE') or pathlib.Path.home() / '.cache' / 'tidemark')
+    others = given or [p for p in (shutil.which('qemu-system-aarch64'),
+                                   str(cache / 'qemu-aarch64-sid' / 'qemu-system-aarch64'))
+                       if p and os.access(p, os.X_OK)]
+    found = [Emulator('ours', str(ours), str(guest))]
+    for program in others:
+        done = subprocess.run([program, '--version'], capture_output=True, text=True, check=True)
+        version = done.stdout.split()[3] if len(done.stdout.split()) > 3 else program
+        found.append(Emulator('QEMU ' + version, program, str(guest)))
+    return found
+
+
 class Native:
     """The same kernels as a program of the host."""
 
@@ -61,9 +82,9 @@ class Native:
 class Console:
     """A Linux guest whose serial port is the emulator's standard input and output."""
 
-    def __init__(self, program, kernel, initrd, append):
+    def __init__(self, program, kernel, initrd, append, machine):
         self.child = subprocess.Popen(
-            [program, *MACHINE, '-kernel', kernel, '-initrd', initrd, '-append', append],
+            [program, *machine, '-kernel', kernel, '-initrd', initrd, '-append', append],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.seen = b''
         self.selector = selectors.DefaultSelector()
@@ -106,10 +127,9 @@ class Console:
                 pipe.close()
 
 
-def run_linux(emulator, kernel, initrd, kpti, loads):
-    """One boot, and loads = {name: rounds} one after the other: {name: user CPU seconds}."""
-    console = Console(emulator.program, kernel, initrd,
-                      'console=ttyAMA0 quiet nokaslr panic=-1 kpti=' + kpti)
+def run_linux(emulator, kernel, initrd, append, loads, machine=tuple(MACHINE)):
+    """One boot with a kernel command line, and loads = {name: rounds} one after the other: {name: user CPU seconds}."""
+    console = Console(emulator.program, kernel, initrd, append, machine)
     try:
         console.wait(rb'shell: ready\r?\n')
         took = {'boot': console.user_seconds()}
