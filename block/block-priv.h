@@ -8,6 +8,9 @@
 
 #define BLOCK_SECTOR 512
 
+struct format;
+struct overlay;
+
 enum image_kind { IMAGE_FILE, IMAGE_HOST_DEVICE, IMAGE_NULL };
 enum image_aio { AIO_AUTO, AIO_THREADS, AIO_NATIVE, AIO_IO_URING };
 enum image_use { IMAGE_UNUSED, IMAGE_READ, IMAGE_WRITE };
@@ -36,22 +39,65 @@ struct image {
 	u64 size;       /* bytes, rounded up to a sector */
 	unsigned align; /* of offset and length for O_DIRECT; 1 without it */
 	unsigned mem_align;
-	bool uring;              /* requests may go to the ring */
-	GMutex rmw;              /* serialises writes of parts of an O_DIRECT unit */
-	struct overlay *overlay; /* snapshot=on; NULL */
+	bool uring;   /* requests may go to the ring */
+	bool growing; /* a format above writes beyond size, which is what the file had at first */
+	GMutex rmw;   /* serialises writes of parts of an O_DIRECT unit */
 	int in_flight;
+};
+
+/* One operation on a node or an image, as a worker sees it. */
+enum io_op { IO_READ, IO_WRITE, IO_FLUSH, IO_DISCARD, IO_ZEROES };
+
+struct io {
+	enum io_op op;
+	u64 offset, bytes; /* within the disk, or the image */
+	const struct iovec *iov;
+	int niov;
+	unsigned flags; /* enum block_flags */
+};
+
+/*
+ * What a format driver does for a node above its file's. Between load() and unload() the locks of
+ * the file are held and what the driver remembers of it is true; without load() only what open()
+ * read is known, and nothing may be done. All but io() run in the main thread with no request in
+ * flight; io() runs in any thread, several at a time, and blocks.
+ */
+struct format_ops {
+	/* @writable: the node will write. Reads all again. Return: 0 or -errno with @err. */
+	int (*load)(struct format *f, bool writable, GError **err);
+	/* Everything on the file; then forget it. Return: 0, or -errno with @err: still loaded. */
+	int (*unload)(struct format *f, GError **err);
+	/* Return: 0 or -errno. */
+	int (*io)(struct format *f, const struct io *io);
+	/* Everything on the file, so that nothing would be left to do if it were closed now. */
+	int (*settle)(struct format *f);
+	/* Return: 0, or -errno with @err: nothing changed. */
+	int (*resize)(struct format *f, u64 size, GError **err);
+	void (*info)(struct format *f, struct block_info *info);
+	void (*close)(struct format *f); /* frees; the file may be in any state */
+};
+
+struct format {
+	const struct format_ops *ops;
+	struct block_backend *b;
+	u64 size; /* bytes, rounded up to a sector */
+	bool loaded;
 };
 
 struct block_backend {
 	char *id, *node_name;
-	const char *driver;          /* "raw", "file", "host_device", "null-co" */
-	struct image *img;           /* NULL: a drive without a medium */
-	struct block_backend *child; /* raw's file node */
+	const char *driver;            /* "raw", "qcow2", "file", "host_device", "null-co" */
+	struct image *img;             /* NULL: a drive without a medium */
+	struct format *fmt;            /* NULL: the bytes of the image are those of the disk */
+	struct overlay *overlay;       /* snapshot=on; NULL */
+	struct block_backend *child;   /* the file node of a raw or format node */
+	struct block_backend *backing; /* what the format shows where it has nothing; NULL */
 	struct block_backend *parent;
 	u64 base;  /* raw's offset= */
 	u64 limit; /* raw's size=; 0: up to the end */
-	bool read_only, cdrom, own_child, is_drive;
-	bool unmap; /* discard=unmap here; the file must say so too */
+	bool read_only, cdrom, own_child, own_backing, is_drive;
+	bool probed; /* raw because nothing else was found: its start must not become a format's */
+	bool unmap;  /* discard=unmap here; the file must say so too */
 	bool write_cache;
 	enum block_detect_zeroes detect_zeroes;
 	char *serial;
@@ -63,22 +109,11 @@ struct block_backend {
 	u64 last_size; /* told to the user last */
 };
 
-enum io_op { IO_READ, IO_WRITE, IO_FLUSH, IO_DISCARD, IO_ZEROES };
-
-/* One operation on an image, as a worker sees it. */
-struct io {
-	enum io_op op;
-	u64 offset, bytes; /* in the image */
-	const struct iovec *iov;
-	int niov;
-	unsigned flags; /* enum block_flags */
-};
-
 struct block_req {
 	struct block_backend *b;
 	struct image *img;
 	enum io_op op;
-	u64 offset, bytes; /* in the image */
+	u64 offset, bytes; /* within the disk */
 	unsigned flags;
 	block_done_fn *done;
 	void *opaque;
@@ -107,12 +142,18 @@ int image_lock_set(struct image *img, enum image_use want, GError **err);
 /* ---- io.c: in any thread, blocking ---- */
 int image_io(struct image *img, const struct io *io);
 
+/* An operation on a disk: on its overlay, format or image. In any thread, blocking. Offsets were
+ * checked by the caller. Return: 0 or -errno. */
+int node_io(struct block_backend *b, const struct io *io);
+
 /* ---- overlay.c ---- */
 struct overlay *overlay_create(u64 size, GError **err);
 void overlay_free(struct overlay *ov);
-int overlay_read(struct image *img, u64 offset, const struct iovec *iov, int niov);
-int overlay_write(struct image *img, u64 offset, const struct iovec *iov, int niov);
-int overlay_zeroes(struct image *img, u64 offset, u64 bytes);
+int overlay_read(struct block_backend *b, u64 offset, const struct iovec *iov, int niov);
+int overlay_write(struct block_backend *b, u64 offset, const struct iovec *iov, int niov);
+int overlay_zeroes(struct block_backend *b, u64 offset, u64 bytes);
+/* What lies below the overlay. */
+int node_base_io(struct block_backend *b, const struct io *io);
 
 /* ---- Engines. A request that is done comes back through request_done() in the main thread, or
  * in the one that drains. ---- */
@@ -137,6 +178,25 @@ void node_register(struct block_backend *b);
 void node_destroy(struct block_backend *b);
 int node_check_name(const char *node_name, GError **err);
 bool block_inactive_start(void);
+/* Hold what a user of the node needs: locks, an image open for writing, the format's metadata; of
+ * backing files for reading. Return: 0 or -errno with @err. */
+int node_require(struct block_backend *b, enum image_use want, GError **err);
+void node_release(struct block_backend *b);   /* nobody uses it any more */
+void node_tell_size(struct block_backend *b); /* the user, if block_size() changed */
+
+/* ---- probe.c ---- */
+/* The format that first bytes show ("qcow2", "vmdk", ...); NULL: none that is known. */
+const char *probe_bytes(const void *head, size_t len);
+/* The same of a file; NULL too if it cannot be read. */
+const char *probe_file(const char *filename);
+/* Fills the "filename" and "driver" of a file node from a text that a user or an image gives:
+ * a path, "file:PATH". Return: 0, or -EINVAL with @err for other protocols. */
+int probe_set_filename(JsonObject *file, const char *text, GError **err);
+/* Fills "driver" from "filename", unless it is there. */
+void probe_set_driver(JsonObject *file);
+/* For a node without driver or format: the format of @filename; raw, if @writable, with a warning.
+ * NULL with @err: a format that is not supported. */
+const char *probe_guess(const char *filename, bool writable, GError **err);
 
 /* ---- opts.c ---- */
 /* @opts is consumed. */

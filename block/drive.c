@@ -2,12 +2,7 @@
 #include "block/block-priv.h"
 
 #include "util/error.h"
-#include "util/fdset.h"
 #include "util/keyval.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static GList *drives; /* of struct block_drive, in the order of creation */
 
@@ -26,93 +21,37 @@ const char *block_interface_name(enum block_interface t)
 	return interfaces[t].name;
 }
 
-/* ---- The file ---- */
+/* ---- The format ---- */
 
-static const struct {
-	const char *magic;
-	size_t len;
-	const char *format;
-} magics[] = {
-	{ "QFI\xfb", 4, "qcow2" },     { "QED\0", 4, "qed" },     { "KDMV", 4, "vmdk" },
-	{ "COWD", 4, "vmdk" },         { "vhdxfile", 8, "vhdx" }, { "conectix", 8, "vpc" },
-	{ "LUKS\xba\xbe", 6, "luks" }, { "<<< ", 4, "vdi" },
+struct drive_opts {
+	bool snapshot, read_only, auto_read_only, cdrom, write_cache;
+	char *format, *filename;
 };
 
-/* The format that the first bytes show; NULL: none that is known, or the file cannot be read. */
-static const char *probe_format(const char *filename)
+/* Return: the driver that was asked for or found; NULL with @err. */
+static const char *choose_format(const struct drive_opts *d, const char *filename, bool *probed,
+				 GError **err)
 {
-	char head[16] = "";
-	int fd = file_open(filename, O_RDONLY | O_NONBLOCK, 0);
+	const char *format = d->format;
+	static const char *const known[] = { "raw", "qcow2" };
 
-	if (fd < 0)
-		return NULL;
-	if (pread(fd, head, sizeof(head), 0) < 0)
-		head[0] = '\0';
-	close(fd);
-	for (unsigned i = 0; i < ARRAY_SIZE(magics); i++) {
-		if (!memcmp(head, magics[i].magic, magics[i].len))
-			return magics[i].format;
+	if (!format) {
+		format = filename ? probe_guess(filename, !d->read_only && !d->snapshot, err)
+				  : "raw";
+		*probed = format && filename && !strcmp(format, "raw");
+		return format;
 	}
-	return NULL;
-}
-
-static bool is_device(const char *filename)
-{
-	struct stat st;
-
-	return !stat(filename, &st) && (S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode)) &&
-	       !g_str_has_prefix(filename, "/dev/fdset/");
-}
-
-/* "nbd://...", "fat:DIR", "rbd:..." but not "/a:b", "./a:b". Return: the scheme or NULL. */
-static char *protocol_of(const char *filename)
-{
-	size_t n = strspn(filename, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "+-.");
-
-	return n > 1 && filename[n] == ':' ? g_strndup(filename, n) : NULL;
-}
-
-/* Fills the file node's "filename" and "driver" from the text of file=. */
-static int set_filename(JsonObject *file, const char *text, GError **err)
-{
-	g_autofree char *protocol = NULL;
-
-	if (g_str_has_prefix(text, "file:"))
-		text += strlen("file:");
-	protocol = protocol_of(text);
-	if (protocol) {
-		error_set(err,
-			  "'file=%s': protocol '%s' is not supported; files and devices of "
-			  "the host are",
-			  text, protocol);
-		return -EINVAL;
+	if (!strcmp(format, "host_device"))
+		return "raw";
+	for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!strcmp(format, known[i]))
+			return known[i];
 	}
-	json_object_set_string_member(file, "filename", text);
-	if (!json_object_has_member(file, "driver"))
-		json_object_set_string_member(file, "driver",
-					      is_device(text) ? "host_device" : "file");
-	return 0;
-}
-
-static int check_format(const char *format, const char *filename, GError **err)
-{
-	const char *found;
-
-	if (format && strcmp(format, "raw") && strcmp(format, "host_device")) {
-		error_set(err,
-			  "'format=%s' is not supported: only raw images are; "
-			  "'qemu-img convert -O raw' makes one",
-			  format);
-		return -EINVAL;
-	}
-	found = format || !filename ? NULL : probe_format(filename);
-	if (!found)
-		return 0;
 	error_set(err,
-		  "'%s' is a %s image: only raw images are supported ('qemu-img convert -O "
-		  "raw' makes one; format=raw takes the bytes as they are)",
-		  filename, found);
-	return -EINVAL;
+		  "'format=%s' is not supported: raw and qcow2 are; 'qemu-img convert -O qcow2' "
+		  "makes one",
+		  format);
+	return NULL;
 }
 
 /* ---- cache= ---- */
@@ -167,6 +106,17 @@ static void move(JsonObject *from, const char *key, JsonObject *to, const char *
 		json_object_set_string_member(to, new_key, value);
 }
 
+/* The same of a member that may be an object ("backing.driver=raw"). */
+static void move_any(JsonObject *from, const char *key, JsonObject *to)
+{
+	JsonNode *n = json_object_get_member(from, key);
+
+	if (!n)
+		return;
+	json_object_set_member(to, key, json_node_copy(n));
+	json_object_remove_member(from, key);
+}
+
 /* The "file" member: a text, an object ("file.locking=off"), or both. */
 static JsonObject *take_file(JsonObject *o, char **filename)
 {
@@ -182,18 +132,18 @@ static JsonObject *take_file(JsonObject *o, char **filename)
 	return file;
 }
 
-struct drive_opts {
-	bool snapshot, read_only, auto_read_only, cdrom, write_cache;
-	char *format, *filename;
-};
-
-/* Return: options of a raw node and its file node; NULL with @err. */
-static JsonObject *node_opts(JsonObject *o, JsonObject *file, const struct drive_opts *d)
+static JsonObject *node_opts(JsonObject *o, JsonObject *file, const char *driver,
+			     const struct drive_opts *d)
 {
+	static const char *const of_raw[] = { "offset", "size" };
+	static const char *const of_qcow2[] = {
+		"backing",       "lazy-refcounts",      "cache-size",
+		"l2-cache-size", "refcount-cache-size", "pass-discard-request"
+	};
 	JsonObject *node = json_object_new();
 	bool base_read_only = d->read_only || d->snapshot;
 
-	json_object_set_string_member(node, "driver", "raw");
+	json_object_set_string_member(node, "driver", driver);
 	json_object_set_boolean_member(node, "read-only", base_read_only);
 	move(o, "node-name", node, "node-name");
 	move(o, "discard", node, "discard");
@@ -202,8 +152,10 @@ static JsonObject *node_opts(JsonObject *o, JsonObject *file, const struct drive
 	move(o, "aio", file, "aio");
 	if (!json_object_has_member(file, "auto-read-only"))
 		json_object_set_boolean_member(file, "auto-read-only", d->auto_read_only);
-	move(o, "offset", node, "offset");
-	move(o, "size", node, "size");
+	for (unsigned i = 0; i < ARRAY_SIZE(of_raw) && !strcmp(driver, "raw"); i++)
+		move_any(o, of_raw[i], node);
+	for (unsigned i = 0; i < ARRAY_SIZE(of_qcow2) && !strcmp(driver, "qcow2"); i++)
+		move_any(o, of_qcow2[i], node);
 	json_object_set_object_member(node, "file", json_object_ref(file));
 	return node;
 }
@@ -212,30 +164,31 @@ static struct block_backend *open_medium(JsonObject *o, JsonObject *file, struct
 					 GError **err)
 {
 	g_autoptr(JsonObject) node = NULL;
-	const char *name;
+	const char *name, *driver;
 	struct block_backend *b;
+	bool probed = false;
 
 	if (d->filename && g_str_has_prefix(d->filename, "json:")) {
 		node = keyval_parse(d->filename + strlen("json:"), NULL, err);
 		return node ? node_from_opts(node, err) : NULL;
 	}
-	if (d->filename && set_filename(file, d->filename, err))
+	if (d->filename && probe_set_filename(file, d->filename, err))
 		return NULL;
+	probe_set_driver(file);
 	name = keyval_str(file, "filename");
-	if (!json_object_has_member(file, "driver") && name)
-		json_object_set_string_member(file, "driver",
-					      is_device(name) ? "host_device" : "file");
-	if (check_format(d->format, name, err))
+	driver = choose_format(d, name, &probed, err);
+	if (!driver)
 		return NULL;
-	node = node_opts(o, file, d);
+	node = node_opts(o, file, driver, d);
 	if (take_cache(o, node, &d->write_cache, err))
 		return NULL;
 	b = node_from_opts(node, err);
 	if (!b)
 		return NULL;
+	b->probed = probed;
 	if (d->snapshot && !d->read_only) {
-		b->img->overlay = overlay_create(b->img->size, err);
-		if (!b->img->overlay) {
+		b->overlay = overlay_create(block_size(b), err);
+		if (!b->overlay) {
 			node_destroy(b);
 			return NULL;
 		}
@@ -267,8 +220,8 @@ static int take_drive_opts(JsonObject *o, struct drive_opts *d, GError **err)
 	    keyval_take_bool(o, "copy-on-read", &copy_on_read, err) == -EINVAL)
 		return -EINVAL;
 	if (copy_on_read) {
-		error_set(err, "'copy-on-read=on' is not supported: raw images have no backing "
-			       "file");
+		error_set(err, "'copy-on-read=on' is not supported: what is read from a backing "
+			       "file stays there");
 		return -EINVAL;
 	}
 	return 0;
@@ -399,11 +352,11 @@ static int take_id(JsonObject *o, struct block_drive *d, char **id, GError **err
 static int require(struct block_backend *b, GError **err)
 {
 	g_autoptr(GError) why = NULL;
-	int ret = image_require(b->img, b->read_only ? IMAGE_READ : IMAGE_WRITE, &why);
+	int ret = node_require(b, b->read_only ? IMAGE_READ : IMAGE_WRITE, &why);
 
 	if ((ret == -EACCES || ret == -EPERM || ret == -EROFS) && b->img->o.auto_read_only) {
 		b->read_only = true;
-		return image_require(b->img, IMAGE_READ, err);
+		return node_require(b, IMAGE_READ, err);
 	}
 	if (ret)
 		g_propagate_error(err, g_steal_pointer(&why));

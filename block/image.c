@@ -193,7 +193,6 @@ void image_unref(struct image *img)
 		return;
 	if (img->fd >= 0)
 		close(img->fd); /* its locks go with it */
-	overlay_free(img->overlay);
 	g_mutex_clear(&img->rmw);
 	image_opts_clear(&img->o);
 	g_free(img);
@@ -204,7 +203,7 @@ static int make_writable(struct image *img, GError **err)
 {
 	int fd;
 
-	if (img->writable || img->overlay)
+	if (img->writable)
 		return 0;
 	if (img->o.read_only) {
 		error_set(err, "image '%s' was opened with read-only=on", img->o.filename);
@@ -226,8 +225,6 @@ int image_require(struct image *img, enum image_use want, GError **err)
 {
 	int ret;
 
-	if (want == IMAGE_WRITE && img->overlay)
-		want = IMAGE_READ;
 	if (want == IMAGE_WRITE) {
 		ret = make_writable(img, err);
 		if (ret)

@@ -95,7 +95,7 @@ static int trim(struct image *img, u64 end)
 {
 	struct stat st;
 
-	if (end <= img->size)
+	if (img->growing || end <= img->size)
 		return 0;
 	if (fstat(img->fd, &st))
 		return -errno;
@@ -258,24 +258,12 @@ static int null_io(const struct io *io)
 	return 0;
 }
 
-static int overlay_io(struct image *img, const struct io *io)
-{
-	switch (io->op) {
-	case IO_READ: return overlay_read(img, io->offset, io->iov, io->niov);
-	case IO_WRITE: return overlay_write(img, io->offset, io->iov, io->niov);
-	case IO_ZEROES: return overlay_zeroes(img, io->offset, io->bytes);
-	default: return 0; /* what is thrown away at exit needs no flush */
-	}
-}
-
 int image_io(struct image *img, const struct io *given)
 {
 	struct io io = *given;
 
 	if (img->fd < 0)
 		return null_io(&io);
-	if (img->overlay)
-		return overlay_io(img, &io);
 	if (img->o.no_flush)
 		io.flags &= ~BLOCK_FUA;
 	if (!img->o.unmap)
@@ -290,4 +278,28 @@ int image_io(struct image *img, const struct io *given)
 	if (img->o.no_flush || !img->writable)
 		return 0;
 	return fdatasync(img->fd) ? -errno : 0;
+}
+
+/* ---- Nodes ---- */
+
+int node_base_io(struct block_backend *b, const struct io *io)
+{
+	struct io in_image = *io;
+
+	if (b->fmt)
+		return b->fmt->loaded ? b->fmt->ops->io(b->fmt, io) : -ENOMEDIUM;
+	in_image.offset += b->base;
+	return image_io(b->img, &in_image);
+}
+
+int node_io(struct block_backend *b, const struct io *io)
+{
+	if (!b->overlay)
+		return node_base_io(b, io);
+	switch (io->op) {
+	case IO_READ: return overlay_read(b, io->offset, io->iov, io->niov);
+	case IO_WRITE: return overlay_write(b, io->offset, io->iov, io->niov);
+	case IO_ZEROES: return overlay_zeroes(b, io->offset, io->bytes);
+	default: return 0; /* what is thrown away at exit needs no flush */
+	}
 }

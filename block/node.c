@@ -3,6 +3,7 @@
 
 #include "util/error.h"
 #include "util/lock.h"
+#include "util/log.h"
 
 #include <assert.h>
 
@@ -77,15 +78,24 @@ void node_register(struct block_backend *b)
 	b->last_size = block_size(b);
 }
 
+static void drop_child(struct block_backend *child, bool own)
+{
+	if (!child)
+		return;
+	child->parent = NULL;
+	if (own)
+		node_destroy(child);
+}
+
 void node_destroy(struct block_backend *b)
 {
+	if (b->fmt)
+		b->fmt->ops->close(b->fmt);
+	overlay_free(b->overlay);
 	if (b->img)
 		image_unref(b->img);
-	if (b->child) {
-		b->child->parent = NULL;
-		if (b->own_child)
-			node_destroy(b->child);
-	}
+	drop_child(b->child, b->own_child);
+	drop_child(b->backing, b->own_backing);
 	nodes = g_list_remove(nodes, b);
 	g_free(b->id);
 	g_free(b->node_name);
@@ -133,6 +143,8 @@ const char *block_name(const struct block_backend *b)
 
 u64 block_size(const struct block_backend *b)
 {
+	if (b->fmt)
+		return b->fmt->size;
 	if (!b->img || b->base > b->img->size)
 		return 0;
 	return b->limit ? b->limit : b->img->size - b->base;
@@ -160,7 +172,7 @@ const char *block_serial(const struct block_backend *b)
 
 bool block_can_discard(const struct block_backend *b)
 {
-	return b->img && b->unmap && b->img->o.unmap && !b->read_only;
+	return b->img && b->unmap && (b->fmt || b->img->o.unmap) && !b->read_only;
 }
 
 bool block_write_cache(const struct block_backend *b)
@@ -180,6 +192,59 @@ unsigned block_logical_size(const struct block_backend *b)
 
 /* ---- Owner ---- */
 
+static int load(struct block_backend *b, GError **err)
+{
+	int ret;
+
+	if (!b->fmt || b->fmt->loaded || !b->img->active || b->img->want == IMAGE_UNUSED)
+		return 0;
+	ret = b->fmt->ops->load(b->fmt, b->img->want == IMAGE_WRITE, err);
+	b->fmt->loaded = !ret;
+	return ret;
+}
+
+static int unload(struct block_backend *b, GError **err)
+{
+	int ret;
+
+	if (!b->fmt || !b->fmt->loaded)
+		return 0;
+	ret = b->fmt->ops->unload(b->fmt, err);
+	b->fmt->loaded = ret != 0;
+	return ret;
+}
+
+int node_require(struct block_backend *b, enum image_use want, GError **err)
+{
+	int ret;
+
+	if (!b->img)
+		return 0;
+	if (b->backing) {
+		ret = node_require(b->backing, IMAGE_READ, err);
+		if (ret)
+			return ret;
+	}
+	ret = image_require(b->img, b->overlay ? IMAGE_READ : want, err);
+	return ret ? ret : load(b, err);
+}
+
+void node_release(struct block_backend *b)
+{
+	g_autoptr(GError) why = NULL;
+
+	if (!b->img)
+		return;
+	if (unload(b, &why)) {
+		/* The locks stay: the file lacks what only this process knows. */
+		log_warn("disk '%s': %s", block_name(b), why->message);
+		return;
+	}
+	image_release(b->img, IMAGE_UNUSED);
+	if (b->backing)
+		node_release(b->backing);
+}
+
 int block_attach(struct block_backend *b, const struct block_user *user, bool writable,
 		 GError **err)
 {
@@ -198,12 +263,9 @@ int block_attach(struct block_backend *b, const struct block_user *user, bool wr
 			  block_name(b));
 		return -EROFS;
 	}
-	if (b->img) {
-		ret = image_require(b->img, b->read_only || !writable ? IMAGE_READ : IMAGE_WRITE,
-				    err);
-		if (ret)
-			return ret;
-	}
+	ret = node_require(b, b->read_only || !writable ? IMAGE_READ : IMAGE_WRITE, err);
+	if (ret)
+		return ret;
 	copy = g_memdup2(user, sizeof(*user));
 	g_free(b->qdev);
 	b->qdev = g_strdup(user->qdev ? user->qdev : "a device");
@@ -217,8 +279,8 @@ void block_detach(struct block_backend *b)
 	block_drain(b);
 	g_free((void *)b->user);
 	b->user = NULL;
-	if (b->img && !b->is_drive)
-		image_release(b->img, IMAGE_UNUSED);
+	if (!b->is_drive)
+		node_release(b);
 }
 
 const char *block_qdev(const struct block_backend *b)
@@ -299,7 +361,7 @@ void block_reset_io_status(struct block_backend *b)
 
 /* ---- Migration ---- */
 
-static void tell_size(struct block_backend *b)
+void node_tell_size(struct block_backend *b)
 {
 	u64 size = block_size(b);
 
@@ -319,57 +381,76 @@ int block_activate_all(GError **err)
 		if (ret)
 			return ret;
 	}
+	/* A backing file is in the list before what lies above it. */
+	for (GList *l = nodes; l; l = l->next) {
+		int ret = load(l->data, err);
+
+		if (ret)
+			return ret;
+	}
 	start_inactive = false;
 	for (GList *l = nodes; l; l = l->next)
-		tell_size(l->data);
+		node_tell_size(l->data);
 	return 0;
 }
 
 int block_inactivate_all(GError **err)
 {
-	block_drain_all();
-	for (GList *l = nodes; l; l = l->next) {
-		struct block_backend *b = l->data;
-		int ret = b->img ? image_inactivate(b->img, err) : 0;
+	int ret = 0;
 
-		if (!ret)
-			continue;
-		/* Those before it come back; nobody else can have taken them yet. */
-		block_activate_all(NULL);
-		return ret;
+	block_drain_all();
+	for (GList *l = nodes; l && !ret; l = l->next)
+		ret = unload(l->data, err);
+	for (GList *l = nodes; l && !ret; l = l->next) {
+		struct block_backend *b = l->data;
+
+		ret = b->img ? image_inactivate(b->img, err) : 0;
 	}
-	return 0;
+	/* Those before it come back; nobody else can have taken them yet. */
+	if (ret)
+		block_activate_all(NULL);
+	return ret;
 }
 
 /* ---- Queries ---- */
+
+void block_get_info(struct block_backend *b, struct block_info *out)
+{
+	const struct image *img = b->img;
+
+	*out = (struct block_info){
+		.id = b->id,
+		.node_name = b->node_name,
+		.qdev = b->user ? b->qdev : NULL,
+		.driver = img ? b->driver : NULL,
+		.filename = img ? img->o.filename : NULL,
+		.child = b->child ? b->child->node_name : NULL,
+		.backing = b->backing,
+		.size = block_size(b),
+		.read_only = b->read_only,
+		.active = img && img->active,
+		.cdrom = b->cdrom,
+		.no_flush = img && img->o.no_flush,
+		.direct = img && img->o.direct,
+		.write_cache = b->write_cache,
+		.attached = b->user != NULL,
+		.snapshot = b->overlay != NULL,
+		.is_child = b->parent != NULL,
+		.io_status = b->io_status,
+		.detect_zeroes = b->detect_zeroes,
+	};
+
+	if (b->fmt)
+		b->fmt->ops->info(b->fmt, out);
+}
 
 void block_foreach(void (*fn)(struct block_backend *b, const struct block_info *info, void *opaque),
 		   void *opaque)
 {
 	for (GList *l = nodes; l; l = l->next) {
-		struct block_backend *b = l->data;
-		const struct image *img = b->img;
-		const struct block_info info = {
-			.id = b->id,
-			.node_name = b->node_name,
-			.qdev = b->user ? b->qdev : NULL,
-			.driver = img ? b->driver : NULL,
-			.filename = img ? img->o.filename : NULL,
-			.child = b->child ? b->child->node_name : NULL,
-			.size = block_size(b),
-			.read_only = b->read_only,
-			.active = img && img->active,
-			.cdrom = b->cdrom,
-			.no_flush = img && img->o.no_flush,
-			.direct = img && img->o.direct,
-			.write_cache = b->write_cache,
-			.attached = b->user != NULL,
-			.snapshot = img && img->overlay,
-			.is_child = b->parent != NULL,
-			.io_status = b->io_status,
-			.detect_zeroes = b->detect_zeroes,
-		};
+		struct block_info info;
 
-		fn(b, &info, opaque);
+		block_get_info(l->data, &info);
+		fn(l->data, &info, opaque);
 	}
 }

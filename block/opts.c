@@ -4,6 +4,7 @@
  * Source: BlockdevOptions in QEMU's QMP reference.
  */
 #include "block/block-priv.h"
+#include "block/qcow2/qcow2.h"
 
 #include "util/error.h"
 #include "util/keyval.h"
@@ -177,7 +178,7 @@ static struct block_backend *protocol_node(enum image_kind kind, JsonObject *o, 
 	return b;
 }
 
-/* ---- raw ---- */
+/* ---- What lies below raw and qcow2 ---- */
 
 static void inherit(JsonObject *child, const char *key, bool value)
 {
@@ -185,7 +186,7 @@ static void inherit(JsonObject *child, const char *key, bool value)
 		json_object_set_boolean_member(child, key, value);
 }
 
-/* An inline file node takes from the raw node what it does not say itself. */
+/* An inline file node takes from the node above what it does not say itself. */
 static struct block_backend *inline_child(JsonObject *o, const struct common *c, GError **err)
 {
 	g_autoptr(JsonObject) opts = json_object_new();
@@ -226,24 +227,25 @@ static struct block_backend *find_child(const char *name, GError **err)
 	return NULL;
 }
 
-static int check_child(struct block_backend *child, const struct common *c, GError **err)
+static int check_child(struct block_backend *child, const char *driver, const struct common *c,
+		       GError **err)
 {
 	const struct image_opts *io = &child->img->o;
 
-	if (strcmp(child->driver, "raw") == 0) {
-		error_set(err, "'%s' is a raw node; raw lies above a file or host_device node",
-			  child->node_name);
+	if (child->child) {
+		error_set(err, "'%s' is a %s node; a %s node lies above a file or host_device node",
+			  child->node_name, child->driver, driver);
 		return -EINVAL;
 	}
 	if ((c->has_direct && c->direct != io->direct) ||
 	    (c->has_no_flush && c->no_flush != io->no_flush)) {
-		error_set(err, "the cache options of a raw node and its file node '%s' must agree",
-			  child->node_name);
+		error_set(err, "the cache options of a %s node and its file node '%s' must agree",
+			  driver, child->node_name);
 		return -EINVAL;
 	}
 	if (!c->read_only && child->read_only) {
-		error_set(err, "file node '%s' is read-only, so the raw node needs read-only=on",
-			  child->node_name);
+		error_set(err, "file node '%s' is read-only, so the %s node needs read-only=on",
+			  child->node_name, driver);
 		return -EROFS;
 	}
 	return 0;
@@ -270,14 +272,14 @@ static int take_range(JsonObject *o, struct block_backend *b, GError **err)
 	return keyval_reject_rest(o, "raw", err);
 }
 
-static struct block_backend *take_child(JsonObject *o, const struct common *c, bool *own,
-					GError **err)
+static struct block_backend *take_child(JsonObject *o, const char *driver, const struct common *c,
+					bool *own, GError **err)
 {
 	JsonNode *n = json_object_get_member(o, "file");
 	g_autoptr(JsonNode) file = n ? json_node_copy(n) : NULL;
 
 	if (!file) {
-		error_set(err, "a raw node needs file=");
+		error_set(err, "a %s node needs file=", driver);
 		return NULL;
 	}
 	json_object_remove_member(o, "file");
@@ -286,34 +288,192 @@ static struct block_backend *take_child(JsonObject *o, const struct common *c, b
 		return inline_child(json_node_get_object(file), c, err);
 	if (JSON_NODE_HOLDS_VALUE(file) && json_node_get_value_type(file) == G_TYPE_STRING)
 		return find_child(json_node_get_string(file), err);
-	error_set(err, "a raw node's file is the name of a node or an object");
+	error_set(err, "the file of a %s node is the name of a node or an object", driver);
 	return NULL;
+}
+
+/* What raw and format nodes have in common; not registered. */
+static struct block_backend *node_above(const char *driver, JsonObject *o, struct common *c,
+					GError **err)
+{
+	struct block_backend *b, *child = NULL;
+	bool own = false;
+
+	if (!take_common(o, c, err))
+		child = take_child(o, driver, c, &own, err);
+	if (!child)
+		return NULL;
+	b = node_new(NULL, c->node_name, driver);
+	apply_common(b, c);
+	b->child = child;
+	b->own_child = own;
+	child->parent = b;
+	b->img = image_ref(child->img);
+	if (check_child(child, driver, c, err)) {
+		node_destroy(b);
+		return NULL;
+	}
+	return b;
+}
+
+/* The node if @ret is 0; else it is destroyed. */
+static struct block_backend *finish_node(struct block_backend *b, struct common *c, int ret)
+{
+	g_free(c->node_name);
+	if (ret) {
+		node_destroy(b);
+		return NULL;
+	}
+	node_register(b);
+	return b;
 }
 
 static struct block_backend *raw_node(JsonObject *o, GError **err)
 {
 	struct common c = { 0 };
-	struct block_backend *b = NULL, *child = NULL;
-	bool own = false;
+	struct block_backend *b = node_above("raw", o, &c, err);
 
-	if (!take_common(o, &c, err))
-		child = take_child(o, &c, &own, err);
-	if (child) {
-		b = node_new(NULL, c.node_name, "raw");
-		apply_common(b, &c);
-		b->child = child;
-		b->own_child = own;
-		child->parent = b;
-		b->img = image_ref(child->img);
-		if (check_child(child, &c, err) || take_range(o, b, err)) {
-			node_destroy(b);
-			b = NULL;
-		} else {
-			node_register(b);
-		}
-	}
+	if (b)
+		return finish_node(b, &c, take_range(o, b, err));
 	g_free(c.node_name);
+	return NULL;
+}
+
+/* ---- qcow2 ---- */
+
+/* A relative name is one beside the image that says it. Return: NULL with @err. */
+static char *backing_path(const struct image *img, const char *name, GError **err)
+{
+	g_autofree char *dir = NULL;
+
+	if (g_path_is_absolute(name))
+		return g_strdup(name);
+	if (g_str_has_prefix(img->o.filename, "/dev/fdset/")) {
+		error_set(err,
+			  "the name '%s' of the backing file is relative to an image that came as "
+			  "a descriptor: give backing=",
+			  name);
+		return NULL;
+	}
+	dir = g_path_get_dirname(img->o.filename);
+	return g_build_filename(dir, name, NULL);
+}
+
+/* Options of the node that the image's header asks for; NULL with @err. */
+static JsonObject *implied_backing(const struct block_backend *b, const struct block_info *info,
+				   GError **err)
+{
+	const char *name = info->backing_name, *format = info->backing_format;
+	g_autoptr(JsonObject) o = NULL;
+	g_autoptr(JsonObject) file = json_object_new();
+	g_autoptr(JsonObject) cache = json_object_new();
+	g_autofree char *path = NULL;
+
+	if (g_str_has_prefix(name, "json:"))
+		return keyval_parse(name + strlen("json:"), NULL, err);
+	if (g_str_has_prefix(name, "file:"))
+		name += strlen("file:");
+	if (probe_set_filename(file, name, err))
+		return NULL;
+	json_object_remove_member(file, "driver");
+	path = backing_path(b->img, name, err);
+	if (!path)
+		return NULL;
+	json_object_set_string_member(file, "filename", path);
+	probe_set_driver(file);
+	if (!format)
+		format = probe_guess(path, false, err);
+	if (!format)
+		return NULL;
+	if (!strcmp(format, "file") || !strcmp(format, "host_device"))
+		format = "raw";
+	json_object_set_boolean_member(cache, "direct", b->img->o.direct);
+	json_object_set_boolean_member(cache, "no-flush", b->img->o.no_flush);
+	json_object_set_object_member(file, "cache", g_steal_pointer(&cache));
+	o = json_object_new();
+	json_object_set_string_member(o, "driver", format);
+	json_object_set_object_member(o, "file", g_steal_pointer(&file));
+	return g_steal_pointer(&o);
+}
+
+/* An inline or implied node is only read. */
+static struct block_backend *own_backing(JsonObject *given, GError **err)
+{
+	enum { DEPTH_MAX = 200 };
+	static unsigned depth; /* an image may name itself, or one above it */
+	g_autoptr(JsonObject) o = json_object_new();
+	struct block_backend *b;
+
+	if (depth == DEPTH_MAX) {
+		error_set(err, "more than %u backing files one below the other", DEPTH_MAX);
+		return NULL;
+	}
+	keyval_merge(o, given);
+	json_object_set_boolean_member(o, "read-only", true);
+	depth++;
+	b = node_from_opts(o, err);
+	depth--;
+	if (!b)
+		g_prefix_error(err, "backing file: ");
 	return b;
+}
+
+static int open_backing(struct block_backend *b, JsonNode *given, GError **err)
+{
+	struct block_info info;
+	g_autoptr(JsonObject) o = NULL;
+
+	if (given && JSON_NODE_HOLDS_NULL(given))
+		return 0;
+	if (given && JSON_NODE_HOLDS_VALUE(given)) {
+		/* What -drive and libvirt's older forms say for null. */
+		if (!json_node_get_string(given) || !*json_node_get_string(given))
+			return 0;
+		b->backing = find_child(json_node_get_string(given), err);
+	} else if (given && !JSON_NODE_HOLDS_OBJECT(given)) {
+		error_set(err, "the backing of a qcow2 node is the name of a node, an object or "
+			       "null");
+		return -EINVAL;
+	} else if (given) {
+		b->backing = own_backing(json_node_get_object(given), err);
+		b->own_backing = true;
+	} else {
+		block_get_info(b, &info);
+		if (!info.backing_name)
+			return 0;
+		o = implied_backing(b, &info, err);
+		if (o)
+			b->backing = own_backing(o, err);
+		b->own_backing = true;
+	}
+	if (!b->backing)
+		return -EINVAL;
+	b->backing->parent = b;
+	return 0;
+}
+
+static int finish_qcow2(struct block_backend *b, JsonObject *o, JsonNode *backing, GError **err)
+{
+	b->fmt = qcow2_open(b, o, err);
+	if (!b->fmt || keyval_reject_rest(o, "qcow2", err))
+		return -EINVAL;
+	return open_backing(b, backing, err);
+}
+
+static struct block_backend *qcow2_node(JsonObject *o, GError **err)
+{
+	struct common c = { 0 };
+	JsonNode *n = json_object_get_member(o, "backing");
+	g_autoptr(JsonNode) backing = n ? json_node_copy(n) : NULL;
+	struct block_backend *b;
+
+	if (n)
+		json_object_remove_member(o, "backing");
+	b = node_above("qcow2", o, &c, err);
+	if (b)
+		return finish_node(b, &c, finish_qcow2(b, o, backing, err));
+	g_free(c.node_name);
+	return NULL;
 }
 
 struct block_backend *node_from_opts(JsonObject *o, GError **err)
@@ -340,9 +500,11 @@ struct block_backend *node_from_opts(JsonObject *o, GError **err)
 	}
 	if (!strcmp(driver, "raw"))
 		return raw_node(o, err);
+	if (!strcmp(driver, "qcow2"))
+		return qcow2_node(o, err);
 	error_set(err,
-		  "block driver '%s' is not supported; there are raw, file, host_device and "
-		  "null-co",
+		  "block driver '%s' is not supported; there are raw, qcow2, file, host_device "
+		  "and null-co",
 		  driver);
 	return NULL;
 }

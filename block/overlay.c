@@ -77,17 +77,14 @@ static int overlay_file_io(struct overlay *ov, enum io_op op, u64 offset, const 
 	return image_io(&plain, &(struct io){ op, offset, iov_size(iov, niov), iov, niov, 0 });
 }
 
-static int base_read(struct image *img, u64 offset, const struct iovec *iov, int niov)
+static int base_read(struct block_backend *b, u64 offset, const struct iovec *iov, int niov)
 {
-	struct image base = *img;
-
-	base.overlay = NULL;
-	return image_io(&base, &(struct io){ IO_READ, offset, iov_size(iov, niov), iov, niov, 0 });
+	return node_base_io(b, &(struct io){ IO_READ, offset, iov_size(iov, niov), iov, niov, 0 });
 }
 
-int overlay_read(struct image *img, u64 offset, const struct iovec *iov, int niov)
+int overlay_read(struct block_backend *b, u64 offset, const struct iovec *iov, int niov)
 {
-	struct overlay *ov = img->overlay;
+	struct overlay *ov = b->overlay;
 	g_autofree struct iovec *part = g_new(struct iovec, niov + 1);
 	u64 pos = offset, end = offset + iov_size(iov, niov);
 	int ret = 0;
@@ -101,16 +98,16 @@ int overlay_read(struct image *img, u64 offset, const struct iovec *iov, int nio
 		int n = iov_slice(iov, niov, pos - offset, stop - pos, part);
 
 		ret = here ? overlay_file_io(ov, IO_READ, pos, part, n)
-			   : base_read(img, pos, part, n);
+			   : base_read(b, pos, part, n);
 		pos = stop;
 	}
 	return ret;
 }
 
 /* Parts of sectors at the ends are completed from what is there. */
-static int write_partial(struct image *img, u64 offset, const struct iovec *iov, int niov)
+static int write_partial(struct block_backend *b, u64 offset, const struct iovec *iov, int niov)
 {
-	struct overlay *ov = img->overlay;
+	struct overlay *ov = b->overlay;
 	size_t len = iov_size(iov, niov);
 	u64 start = ROUND_DOWN(offset, BLOCK_SECTOR), end = ROUND_UP(offset + len, BLOCK_SECTOR);
 	g_autofree u8 *buf = g_malloc(end - start);
@@ -118,32 +115,32 @@ static int write_partial(struct image *img, u64 offset, const struct iovec *iov,
 	int ret;
 
 	g_mutex_lock(&ov->partial);
-	ret = overlay_read(img, start, &whole, 1);
+	ret = overlay_read(b, start, &whole, 1);
 	if (!ret) {
 		iov_to_buf(iov, niov, 0, buf + (offset - start), len);
-		ret = overlay_write(img, start, &whole, 1);
+		ret = overlay_write(b, start, &whole, 1);
 	}
 	g_mutex_unlock(&ov->partial);
 	return ret;
 }
 
-int overlay_write(struct image *img, u64 offset, const struct iovec *iov, int niov)
+int overlay_write(struct block_backend *b, u64 offset, const struct iovec *iov, int niov)
 {
-	struct overlay *ov = img->overlay;
+	struct overlay *ov = b->overlay;
 	u64 len = iov_size(iov, niov);
 	int ret;
 
 	if (!IS_ALIGNED(offset | len, BLOCK_SECTOR))
-		return write_partial(img, offset, iov, niov);
+		return write_partial(b, offset, iov, niov);
 	ret = overlay_file_io(ov, IO_WRITE, offset, iov, niov);
 	if (!ret)
 		bitmap_set_atomic(ov->written, offset / BLOCK_SECTOR, len / BLOCK_SECTOR);
 	return ret;
 }
 
-int overlay_zeroes(struct image *img, u64 offset, u64 bytes)
+int overlay_zeroes(struct block_backend *b, u64 offset, u64 bytes)
 {
-	struct overlay *ov = img->overlay;
+	struct overlay *ov = b->overlay;
 	size_t chunk = MIN(bytes, MiB);
 	g_autofree void *zero = NULL;
 	int ret = 0;
@@ -158,7 +155,7 @@ int overlay_zeroes(struct image *img, u64 offset, u64 bytes)
 	while (bytes && !ret) {
 		struct iovec v = { zero, MIN(bytes, chunk) };
 
-		ret = overlay_write(img, offset, &v, 1);
+		ret = overlay_write(b, offset, &v, 1);
 		offset += v.iov_len;
 		bytes -= v.iov_len;
 	}

@@ -38,7 +38,7 @@ static void work(gpointer data, gpointer unused)
 
 	const struct io io = { r->op, r->offset, r->bytes, r->iov, r->niov, r->flags };
 
-	r->ret = image_io(r->img, &io);
+	r->ret = node_io(r->b, &io);
 	pool_complete(r);
 }
 

@@ -62,7 +62,7 @@ static void account(struct block_backend *b, const struct block_req *r)
 	s->bytes[op] += r->bytes;
 	s->total_time_ns[op] += s->last_access_ns - r->start_ns;
 	if (op == BLOCK_OP_WRITE)
-		s->wr_highest_offset = MAX(s->wr_highest_offset, r->offset - b->base + r->bytes);
+		s->wr_highest_offset = MAX(s->wr_highest_offset, r->offset + r->bytes);
 }
 
 void block_get_stats(const struct block_backend *b, struct block_stats *s)
@@ -86,8 +86,30 @@ void request_done(struct block_req *r)
 	g_free(r);
 }
 
+/*
+ * Whether a write would make a disk whose format was guessed to be raw look like an image of a
+ * format: the next start would follow what its header says, to any file of the host.
+ */
+static bool plants_header(struct block_backend *b, const struct block_req *r)
+{
+	u8 head[16] = "";
+	size_t n;
+
+	if (!b->probed || r->op != IO_WRITE || r->offset >= sizeof(head))
+		return false;
+	if (r->offset || r->bytes < sizeof(head)) {
+		struct iovec v = { head, sizeof(head) };
+
+		if (node_io(b, &(struct io){ IO_READ, 0, sizeof(head), &v, 1, 0 }))
+			return true;
+	}
+	n = MIN(r->bytes, sizeof(head) - r->offset);
+	iov_to_buf(r->iov, r->niov, 0, head + r->offset, n);
+	return probe_bytes(head, sizeof(head)) != NULL;
+}
+
 /* Return: 0, or why the host is not asked. */
-static int check(const struct block_backend *b, const struct block_req *r)
+static int check(struct block_backend *b, const struct block_req *r)
 {
 	bool writes = r->op != IO_READ && r->op != IO_FLUSH;
 	u64 size = block_size(b);
@@ -100,7 +122,7 @@ static int check(const struct block_backend *b, const struct block_req *r)
 		return -EROFS;
 	if (r->offset > size || r->bytes > size - r->offset)
 		return -EIO;
-	return 0;
+	return plants_header(b, r) ? -EPERM : 0;
 }
 
 static void adjust(struct block_backend *b, struct block_req *r)
@@ -132,7 +154,6 @@ static void submit(struct block_backend *b, struct block_req *r)
 		pool_complete(r);
 		return;
 	}
-	r->offset += b->base;
 	adjust(b, r);
 	/* Nothing to do in the host: done at the next turn of the loop. */
 	if ((r->op == IO_DISCARD && !block_can_discard(b)) || r->img->fd < 0) {
@@ -141,7 +162,7 @@ static void submit(struct block_backend *b, struct block_req *r)
 		pool_complete(r);
 		return;
 	}
-	if (!(r->img->uring && !r->img->overlay && uring_submit(r)))
+	if (!uring_submit(r))
 		pool_submit(r);
 }
 
@@ -223,24 +244,20 @@ void block_unplug(void)
 static int rw_now(struct block_backend *b, enum io_op op, u64 offset, void *buf, size_t len)
 {
 	struct iovec v = { buf, len };
-	struct block_req r = {
-		.b = b,
-		.img = b->img,
-		.op = op,
-		.offset = offset,
-		.bytes = len,
-		.start_ns = clock_ns(CLOCK_TYPE_REALTIME),
-		.flags = op == IO_WRITE && !b->write_cache ? BLOCK_FUA : 0,
-	};
+	g_autofree struct block_req *r =
+		request(op, &(struct block_span){ offset, &v, 1 }, NULL, NULL);
 
 	assert(machine_lock_held());
-	r.ret = check(b, &r);
-	r.invalid = r.ret != 0;
-	r.offset += b->base;
-	if (!r.ret)
-		r.ret = image_io(b->img, &(struct io){ op, r.offset, len, &v, 1, r.flags });
-	account(b, &r);
-	return r.ret;
+	r->b = b;
+	r->start_ns = clock_ns(CLOCK_TYPE_REALTIME);
+	r->flags = op == IO_WRITE && !b->write_cache ? BLOCK_FUA : 0;
+	r->img = b->img;
+	r->ret = check(b, r);
+	r->invalid = r->ret != 0;
+	if (!r->ret)
+		r->ret = node_io(b, &(struct io){ op, offset, len, &v, 1, r->flags });
+	account(b, r);
+	return r->ret;
 }
 
 int block_pread(struct block_backend *b, u64 offset, void *buf, size_t len)
@@ -292,7 +309,8 @@ int block_flush_all(void)
 
 		if (!b->img || b->parent || !b->img->active || !b->img->writable)
 			continue;
-		one = image_io(b->img, &(struct io){ .op = IO_FLUSH });
+		one = b->fmt ? b->fmt->ops->settle(b->fmt)
+			     : image_io(b->img, &(struct io){ .op = IO_FLUSH });
 		if (one && !ret)
 			ret = one;
 	}

@@ -52,6 +52,8 @@ static bool can_take(const struct block_req *r)
 {
 	const struct image *img = r->img;
 
+	if (!img->uring || r->b->overlay || r->b->fmt)
+		return false;
 	if (r->op == IO_FLUSH)
 		return img->writable && !img->o.no_flush;
 	if (r->op != IO_READ && r->op != IO_WRITE)
@@ -60,7 +62,7 @@ static bool can_take(const struct block_req *r)
 		return false;
 	if (img->align == 1)
 		return true;
-	if (!IS_ALIGNED(r->offset | r->bytes, img->align))
+	if (!IS_ALIGNED((r->offset + r->b->base) | r->bytes, img->align))
 		return false;
 	for (int i = 0; i < r->niov; i++) {
 		if ((uintptr_t)r->iov[i].iov_base % img->mem_align ||
@@ -84,6 +86,7 @@ bool uring_submit(struct block_req *r)
 {
 	struct io_uring_sqe *sqe;
 	int rwf = r->flags & BLOCK_FUA && !r->img->o.no_flush ? RWF_DSYNC : 0;
+	u64 offset = r->offset + r->b->base;
 
 	if (!can_take(r))
 		return false;
@@ -95,9 +98,9 @@ bool uring_submit(struct block_req *r)
 			return false;
 	}
 	if (r->op == IO_READ)
-		io_uring_prep_readv(sqe, r->img->fd, r->iov, r->niov, r->offset);
+		io_uring_prep_readv(sqe, r->img->fd, r->iov, r->niov, offset);
 	else if (r->op == IO_WRITE)
-		io_uring_prep_writev2(sqe, r->img->fd, r->iov, r->niov, r->offset, rwf);
+		io_uring_prep_writev2(sqe, r->img->fd, r->iov, r->niov, offset, rwf);
 	else
 		io_uring_prep_fsync(sqe, r->img->fd, IORING_FSYNC_DATASYNC);
 	io_uring_sqe_set_data(sqe, r);

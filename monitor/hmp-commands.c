@@ -102,6 +102,8 @@ const struct hmp_command hmp_commands[] = {
 	  hmp_announce_self },
 	{ "balloon", "value:M", "target", "ask the guest to shrink or grow to that many MiB",
 	  "balloon", hmp_plain },
+	{ "block_resize", "device:s size:M", "device size",
+	  "give a disk another size, in MiB or with a suffix", "block_resize", hmp_plain },
 	{ "calc_dirty_rate", "-r -b second:i ?sample_pages_per_GB:i",
 	  "[-r] [-b] second [sample_pages_per_GB]",
 	  "measure how fast memory is written (-r: dirty ring, -b: dirty bitmap)",

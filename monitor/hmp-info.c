@@ -189,6 +189,10 @@ void hmp_info_block(struct hmp_call *call)
 		if (info->removable)
 			hmp_printf(call, "    Removable device: %slocked, tray %s\n",
 				   info->locked ? "" : "not ", info->tray_open ? "open" : "closed");
+		if (info->inserted && info->inserted->backing_file)
+			hmp_printf(call, "    Backing file:     %s (chain depth: %" PRId64 ")\n",
+				   info->inserted->backing_file,
+				   info->inserted->backing_file_depth);
 		cache = info->inserted ? info->inserted->cache : NULL;
 		if (cache)
 			hmp_printf(call, "    Cache mode:       %s%s%s\n",

@@ -168,7 +168,8 @@ void block_get_stats(const struct block_backend *b, struct block_stats *s);
 
 /*
  * block_node_create() - from -blockdev or blockdev-add; an inline "file" member makes a second
- * node. Formats: raw. Protocols: file, host_device, null-co.
+ * node. Formats: raw, qcow2 (with another for an inline or implied "backing"). Protocols:
+ * file, host_device, null-co.
  *
  * Return: the node, NULL with @err.
  */
@@ -218,6 +219,15 @@ struct block_drive *block_drive_next(enum block_interface t);
 /* block_drive_unclaimed() - some drive other than if=none that nobody took; NULL: all taken. */
 struct block_drive *block_drive_unclaimed(void);
 
+/*
+ * block_resize() - give the disk another size: block_resize of QMP.
+ * @size: bytes.
+ *
+ * Raw images in files grow and shrink, qcow2 images grow; the device is told.
+ * Return: 0, or -errno with @err (nothing changed).
+ */
+int block_resize(struct block_backend *b, u64 size, GError **err);
+
 /* ---- Migration ---------------------------------------------------------------------------- */
 
 /*
@@ -242,12 +252,18 @@ struct block_info {
 	const char *id, *node_name, *qdev; /* "" or NULL where there is none */
 	const char *driver, *filename;     /* NULL: no medium */
 	const char *child;                 /* node name of the node below; NULL */
+	struct block_backend *backing;     /* what shows where a format has nothing; NULL */
+	/* What an image of a format says of itself; NULL or 0: nothing. */
+	const char *backing_name, *backing_format;
+	u64 cluster_size;
+	bool dirty; /* qcow2: refcounts may be wrong */
 	u64 size;
 	bool read_only, active, cdrom, no_flush, direct, write_cache, attached, snapshot;
 	bool is_child; /* below another node */
 	enum block_io_status io_status;
 	enum block_detect_zeroes detect_zeroes;
 };
+void block_get_info(struct block_backend *b, struct block_info *info);
 void block_foreach(void (*fn)(struct block_backend *b, const struct block_info *info, void *opaque),
 		   void *opaque);
 

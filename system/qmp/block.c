@@ -7,7 +7,8 @@
 #include "util/error.h"
 #include "util/timer.h"
 
-static struct qapi_image_info *image_info(const struct block_info *info)
+/* @deep: with those of its backing files. */
+static struct qapi_image_info *image_info(const struct block_info *info, bool deep)
 {
 	struct qapi_image_info *image = g_new0(struct qapi_image_info, 1);
 	struct stat st;
@@ -19,10 +20,43 @@ static struct qapi_image_info *image_info(const struct block_info *info)
 		image->has_actual_size = true;
 		image->actual_size = (s64)st.st_blocks * 512;
 	}
+	image->has_dirty_flag = info->cluster_size != 0;
+	image->dirty_flag = info->dirty;
+	image->has_cluster_size = info->cluster_size != 0;
+	image->cluster_size = (s64)info->cluster_size;
+	image->backing_filename = g_strdup(info->backing_name);
+	image->backing_filename_format = g_strdup(info->backing_format);
+	if (info->backing) {
+		struct block_info below;
+
+		block_get_info(info->backing, &below);
+		image->full_backing_filename = g_strdup(below.filename);
+		if (deep)
+			image->backing_image = image_info(&below, true);
+	}
 	return image;
 }
 
-static struct qapi_block_device_info *node_info(const struct block_info *info)
+static void add_child(GPtrArray *list, const char *role, const char *node_name)
+{
+	struct qapi_blockdev_child *child = g_new0(struct qapi_blockdev_child, 1);
+
+	child->child = g_strdup(role);
+	child->node_name = g_strdup(node_name);
+	g_ptr_array_add(list, child);
+}
+
+static int backing_depth(const struct block_info *info)
+{
+	struct block_info below;
+
+	if (!info->backing)
+		return 0;
+	block_get_info(info->backing, &below);
+	return 1 + backing_depth(&below);
+}
+
+static struct qapi_block_device_info *node_info(const struct block_info *info, bool deep)
 {
 	static const enum qapi_blockdev_detect_zeroes_options zeroes[] = {
 		[BLOCK_ZEROES_OFF] = QAPI_BLOCKDEV_DETECT_ZEROES_OPTIONS_OFF,
@@ -30,6 +64,7 @@ static struct qapi_block_device_info *node_info(const struct block_info *info)
 		[BLOCK_ZEROES_UNMAP] = QAPI_BLOCKDEV_DETECT_ZEROES_OPTIONS_UNMAP,
 	};
 	struct qapi_block_device_info *node = g_new0(struct qapi_block_device_info, 1);
+	struct block_info below;
 
 	node->file = g_strdup(info->filename ?: "");
 	node->node_name = g_strdup(info->node_name);
@@ -38,14 +73,15 @@ static struct qapi_block_device_info *node_info(const struct block_info *info)
 	node->active = info->active;
 	node->detect_zeroes = zeroes[info->detect_zeroes];
 	node->children = qapi_blockdev_child_list_new();
-	if (info->child) {
-		struct qapi_blockdev_child *child = g_new0(struct qapi_blockdev_child, 1);
-
-		child->child = g_strdup("file");
-		child->node_name = g_strdup(info->child);
-		g_ptr_array_add(node->children, child);
+	if (info->child)
+		add_child(node->children, "file", info->child);
+	if (info->backing) {
+		add_child(node->children, "backing", block_node_name(info->backing));
+		block_get_info(info->backing, &below);
+		node->backing_file = g_strdup(below.filename);
+		node->backing_file_depth = backing_depth(info);
 	}
-	node->image = image_info(info);
+	node->image = image_info(info, deep);
 	node->cache = g_new0(struct qapi_blockdev_cache_info, 1);
 	node->cache->writeback = info->write_cache;
 	node->cache->direct = info->direct;
@@ -70,8 +106,14 @@ static bool is_disk(const struct block_info *info)
 	return !info->is_child && (info->id[0] || info->attached);
 }
 
+struct info_query {
+	GPtrArray *list;
+	bool deep; /* images with their backing images */
+};
+
 static void add_disk(struct block_backend *b, const struct block_info *info, void *opaque)
 {
+	struct info_query *q = opaque;
 	struct qapi_block_info *disk;
 
 	if (!is_disk(info))
@@ -83,37 +125,39 @@ static void add_disk(struct block_backend *b, const struct block_info *info, voi
 	disk->removable = info->cdrom;
 	disk->has_tray_open = info->cdrom;
 	if (info->driver)
-		disk->inserted = node_info(info);
+		disk->inserted = node_info(info, q->deep);
 	if (info->attached) {
 		disk->has_io_status = true;
 		disk->io_status = io_status(info->io_status);
 	}
-	g_ptr_array_add(opaque, disk);
+	g_ptr_array_add(q->list, disk);
 }
 
 GPtrArray *qmp_query_block(struct machine *m, const struct qapi_query_block_args *args,
 			   GError **err)
 {
-	GPtrArray *list = qapi_block_info_list_new();
+	struct info_query q = { .list = qapi_block_info_list_new(), .deep = !args->flat };
 
-	block_foreach(add_disk, list);
-	return list;
+	block_foreach(add_disk, &q);
+	return q.list;
 }
 
 static void add_node(struct block_backend *b, const struct block_info *info, void *opaque)
 {
+	struct info_query *q = opaque;
+
 	if (info->driver)
-		g_ptr_array_add(opaque, node_info(info));
+		g_ptr_array_add(q->list, node_info(info, q->deep));
 }
 
 GPtrArray *qmp_query_named_block_nodes(struct machine *m,
 				       const struct qapi_query_named_block_nodes_args *args,
 				       GError **err)
 {
-	GPtrArray *list = qapi_block_device_info_list_new();
+	struct info_query q = { .list = qapi_block_device_info_list_new(), .deep = !args->flat };
 
-	block_foreach(add_node, list);
-	return list;
+	block_foreach(add_node, &q);
+	return q.list;
 }
 
 static struct qapi_block_device_stats *device_stats(const struct block_backend *b)
@@ -192,6 +236,27 @@ void qmp_blockdev_add(struct machine *m, JsonObject *args, GError **err)
 		return;
 	}
 	block_node_create(args, err);
+}
+
+void qmp_block_resize(struct machine *m, const struct qapi_block_resize_args *args, GError **err)
+{
+	const char *name = args->node_name ?: args->device;
+	struct block_backend *b;
+
+	if (!args->device == !args->node_name) {
+		error_set(err, "give one of 'device' and 'node-name'");
+		return;
+	}
+	b = block_find(name);
+	if (!b) {
+		g_set_error(err, MACHINE_ERROR, ERROR_DEVICE_NOT_FOUND, "there is no disk '%s'",
+			    name);
+		return;
+	}
+	if (args->size < 0)
+		error_set(err, "size %" PRId64 " is negative", args->size);
+	else
+		block_resize(b, args->size, err);
 }
 
 void qmp_blockdev_del(struct machine *m, const struct qapi_blockdev_del_args *args, GError **err)

@@ -132,6 +132,7 @@ ROWS = (
     Row('query-blockstats', {'query-nodes': True}, lambda got: [s['node-name'] for s in got] == ['disk0']),
     Row('query-jobs', {}, []),
     Row('query-block-jobs', {}, []),
+    Row('block_resize', NONE, bad={'node-name': 'disk0', 'size': 1 << 21}, text='disk0'),
     Row('blockdev-del', {'node-name': 'disk0'}, OK, bad={'node-name': 'disk0'}, text='disk0'),
     Row('query-fdsets', {}, []),
     Row('getfd', NONE, bad={'fdname': 'x'}, text='SCM_RIGHTS'),

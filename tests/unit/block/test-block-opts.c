@@ -40,7 +40,10 @@ static void test_refused_nodes(void)
 	int before = nodes();
 
 	refuse_node(g_strdup("node-name=x"), "driver=");
-	refuse_node(g_strdup("driver=qcow2,node-name=x,file=y"), "'qcow2' is not supported");
+	refuse_node(g_strdup("driver=vmdk,node-name=x,file=y"), "'vmdk' is not supported");
+	refuse_node(g_strdup("driver=qcow2,node-name=x,file=y"), "no node 'y'");
+	refuse_node(g_strdup_printf("driver=qcow2,file.driver=file,file.filename=%s", path),
+		    "does not begin as one");
 	refuse_node(g_strdup("driver=file,node-name=x"), "filename=");
 	refuse_node(g_strdup("driver=file,filename=/nonexistent/i"), "'/nonexistent/i': No such");
 	refuse_node(g_strdup_printf("driver=file,filename=%s", test_dir), "Is a directory");
@@ -69,12 +72,16 @@ static void test_refused_nodes(void)
 
 static void test_refused_drives(void)
 {
-	g_autofree char *path = make_image("a", 4096), *qcow2 = make_image("b", 4096);
+	g_autofree char *path = make_image("a", 4096), *image = make_image("b", 4096);
 	int before = nodes();
 
-	g_assert_true(g_file_set_contents(qcow2, "QFI\xfb\0\0\0\3", 8, NULL));
-	refuse_drive(g_strdup_printf("file=%s", qcow2), "is a qcow2 image");
-	refuse_drive(g_strdup_printf("file=%s,format=qcow2", qcow2), "format=qcow2");
+	g_assert_true(g_file_set_contents(image, "QFI\xfb\0\0\0\3", 8, NULL));
+	refuse_drive(g_strdup_printf("file=%s", image), "clusters of 2^0 bytes");
+	g_assert_true(g_file_set_contents(image, "KDMV\1\0\0\0", 8, NULL));
+	refuse_drive(g_strdup_printf("file=%s", image), "is a vmdk image");
+	refuse_drive(g_strdup_printf("file=%s,format=vmdk", image), "format=vmdk");
+	refuse_drive(g_strdup_printf("file=%s,format=qcow2", image), "does not begin as one");
+	refuse_drive(g_strdup_printf("file=%s,format=qcow2,offset=512", image), "does not begin");
 	refuse_drive(g_strdup_printf("file=%s,if=floppy2", path), "if=floppy2");
 	refuse_drive(g_strdup_printf("file=%s,cache=fast", path), "cache=fast");
 	refuse_drive(g_strdup_printf("file=%s,media=tape", path), "media=tape");
