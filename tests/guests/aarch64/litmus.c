@@ -1,23 +1,29 @@
 /*
  * litmus.c - test guest for arm64: the memory model between two or four CPUs (Arm DDI 0487, B2.3).
  *
- * Each shape is run rounds= times, all CPUs meeting every meet= rounds. The line of a shape has the
- * number of rounds, how many had its weak outcome, and whether that is forbidden.
+ * Each shape that needs as many CPUs as there are is run rounds= times: a round has two locations
+ * of its own, and the CPUs go over thousands of rounds between two barriers. On their way they try
+ * to stay together: every meet= rounds, whoever is ahead looks patience= times whether the others
+ * have come, and then goes on, since there may be more CPUs than host CPUs to run them. A shape
+ * that every host shows goes on for up to show= rounds until its weak outcome has been seen.
+ *
+ * The line of a shape has the number of rounds, how many had its weak outcome, and whether that is
+ * forbidden.
  */
 #include "arm.h"
 
-#define BATCH   1024
+#define BATCH   16384
 #define THREADS 4
 
 struct line {
 	volatile u64 v;
-	u64 pad[15];
+	u64 pad[7];
 };
 
 static struct line x[BATCH], y[BATCH], progress[THREADS], done[THREADS];
-static struct line seen[THREADS][BATCH];
+static u8 seen[THREADS][BATCH];
 static volatile u64 go, go_shape;
-static u64 rounds = 4096, meet = 16;
+static u64 rounds = BATCH, meet = 16, patience = 200, show;
 
 typedef u64 thread_fn(volatile u64 *a, volatile u64 *b);
 
@@ -112,6 +118,9 @@ static u64 st_release(volatile u64 *a, volatile u64 *b)
 	return 0;
 }
 
+/* SHOWN: allowed, and every host with store buffers has it. */
+enum verdict { FORBIDDEN, ALLOWED, SHOWN };
+
 /*
  * @swap: bit n: thread n takes the locations in the other order. @weak: outcome, two bits for each
  * thread from the first on, that tells of reordering.
@@ -120,38 +129,38 @@ struct shape {
 	const char *name;
 	thread_fn *fn[THREADS];
 	unsigned swap, weak;
-	bool forbidden;
+	enum verdict verdict;
 };
 
 static const struct shape shapes[] = {
 	/* Message passing: the flag y is seen, and the message x is not. */
-	{ "MP", { ss_plain, ll_plain }, 2, 1 << 2, false },
-	{ "MP+dmbs", { ss_dmb, ll_dmb }, 2, 1 << 2, true },
-	{ "MP+dmb.st+dmb.ld", { ss_dmb_st, ll_dmb_ld }, 2, 1 << 2, true },
-	{ "MP+release+acquire", { ss_release, ll_acquire }, 2, 1 << 2, true },
-	{ "MP+dsb+acquires", { ss_dsb, ll_acquires }, 2, 1 << 2, true },
+	{ "MP", { ss_plain, ll_plain }, 2, 1 << 2, ALLOWED },
+	{ "MP+dmbs", { ss_dmb, ll_dmb }, 2, 1 << 2, FORBIDDEN },
+	{ "MP+dmb.st+dmb.ld", { ss_dmb_st, ll_dmb_ld }, 2, 1 << 2, FORBIDDEN },
+	{ "MP+release+acquire", { ss_release, ll_acquire }, 2, 1 << 2, FORBIDDEN },
+	{ "MP+dsb+acquires", { ss_dsb, ll_acquires }, 2, 1 << 2, FORBIDDEN },
 	/* Store buffering: neither sees the other's store. */
-	{ "SB", { sl_plain, sl_plain }, 2, 0, false },
-	{ "SB+dmb.sts", { sl_dmb_st, sl_dmb_st }, 2, 0, false },
-	{ "SB+dmb.lds", { sl_dmb_ld, sl_dmb_ld }, 2, 0, false },
-	{ "SB+dmbs", { sl_dmb, sl_dmb }, 2, 0, true },
-	{ "SB+release+acquire", { sl_release, sl_release }, 2, 0, true },
-	{ "SB+exclusive+dmb", { sl_exclusive, sl_dmb }, 2, 0, true },
+	{ "SB", { sl_plain, sl_plain }, 2, 0, SHOWN },
+	{ "SB+dmb.sts", { sl_dmb_st, sl_dmb_st }, 2, 0, ALLOWED },
+	{ "SB+dmb.lds", { sl_dmb_ld, sl_dmb_ld }, 2, 0, ALLOWED },
+	{ "SB+dmbs", { sl_dmb, sl_dmb }, 2, 0, FORBIDDEN },
+	{ "SB+release+acquire", { sl_release, sl_release }, 2, 0, FORBIDDEN },
+	{ "SB+exclusive+dmb", { sl_exclusive, sl_dmb }, 2, 0, FORBIDDEN },
 	/* Load buffering: both see the other's later store. */
-	{ "LB", { ls_plain, ls_plain }, 2, 1 | 1 << 2, false },
-	{ "LB+dmb.lds", { ls_dmb_ld, ls_dmb_ld }, 2, 1 | 1 << 2, true },
-	{ "LB+releases", { ls_release, ls_release }, 2, 1 | 1 << 2, true },
-	{ "LB+acquires", { ls_acquire, ls_acquire }, 2, 1 | 1 << 2, true },
+	{ "LB", { ls_plain, ls_plain }, 2, 1 | 1 << 2, ALLOWED },
+	{ "LB+dmb.lds", { ls_dmb_ld, ls_dmb_ld }, 2, 1 | 1 << 2, FORBIDDEN },
+	{ "LB+releases", { ls_release, ls_release }, 2, 1 | 1 << 2, FORBIDDEN },
+	{ "LB+acquires", { ls_acquire, ls_acquire }, 2, 1 | 1 << 2, FORBIDDEN },
 	/* Two reads of one location: the new value, then the old one. */
-	{ "CoRR", { st_one, NULL }, 0, 1 << 2, true },
+	{ "CoRR", { st_one, NULL }, 0, 1 << 2, FORBIDDEN },
 	/* Two readers see the stores of two writers in different orders. */
-	{ "IRIW", { st_one, st_one, ll_plain, ll_plain }, 10, 1 << 4 | 1 << 6, false },
-	{ "IRIW+dmbs", { st_one, st_one, ll_dmb, ll_dmb }, 10, 1 << 4 | 1 << 6, true },
+	{ "IRIW", { st_one, st_one, ll_plain, ll_plain }, 10, 1 << 4 | 1 << 6, ALLOWED },
+	{ "IRIW+dmbs", { st_one, st_one, ll_dmb, ll_dmb }, 10, 1 << 4 | 1 << 6, FORBIDDEN },
 	{ "IRIW+acquires",
 	  { st_release, st_release, ll_acquires, ll_acquires },
 	  10,
 	  1 << 4 | 1 << 6,
-	  true },
+	  FORBIDDEN },
 };
 
 static u64 co_rr(volatile u64 *a, volatile u64 *b)
@@ -164,21 +173,30 @@ static unsigned threads_of(const struct shape *s)
 	return s->fn[2] ? 4 : 2;
 }
 
+/* Wait a while for the threads that are behind round @i. */
+static void meet_others(unsigned cpus, unsigned i)
+{
+	for (unsigned t = 0; t < cpus; t++)
+		for (u64 n = 0; progress[t].v < i && n < patience; n++)
+			;
+}
+
 /* One batch of rounds as thread @me. */
 static void run_batch(const struct shape *s, unsigned me)
 {
 	thread_fn *fn = s->fn[me] ? s->fn[me] : co_rr;
-	unsigned cpus = threads_of(s);
+	unsigned cpus = threads_of(s), next_meeting = 0;
 	bool swap = s->swap >> me & 1;
 
 	for (unsigned i = 0; i < BATCH; i++) {
-		progress[me].v = i + 1;
-		for (unsigned t = 0; t < cpus && i % meet == 0; t++)
-			for (unsigned n = 0; progress[t].v < i + 1; n++)
-				if (n > 200) /* it is not running */
-					asm volatile("wfe");
-		seen[me][i].v = swap ? fn(&y[i].v, &x[i].v) : fn(&x[i].v, &y[i].v);
+		if (i == next_meeting) {
+			progress[me].v = i;
+			meet_others(cpus, i);
+			next_meeting += meet;
+		}
+		seen[me][i] = swap ? fn(&y[i].v, &x[i].v) : fn(&x[i].v, &y[i].v);
 	}
+	progress[me].v = BATCH;
 }
 
 static void other(unsigned index)
@@ -219,7 +237,7 @@ static u64 play(unsigned shape, unsigned ncpus)
 		u64 outcome = 0;
 
 		for (unsigned t = 0; t < n; t++)
-			outcome |= seen[t][i].v << 2 * t;
+			outcome |= (u64)seen[t][i] << 2 * t;
 		weak += outcome == s->weak;
 	}
 	return weak;
@@ -229,6 +247,8 @@ void guest_main(void)
 {
 	static const struct guest_option options[] = { { "rounds", &rounds, NULL },
 						       { "meet", &meet, NULL },
+						       { "patience", &patience, NULL },
+						       { "show", &show, NULL },
 						       { NULL, NULL, NULL } };
 	unsigned ncpus = 1;
 
@@ -238,12 +258,12 @@ void guest_main(void)
 	for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		u64 weak = 0, n = 0;
 
-		if (threads_of(&shapes[i]) > ncpus)
+		if (threads_of(&shapes[i]) != ncpus)
 			continue;
-		for (; n < rounds; n += BATCH)
+		for (; n < rounds || (shapes[i].verdict == SHOWN && !weak && n < show); n += BATCH)
 			weak += play(i, ncpus);
 		say("%s rounds %lu", shapes[i].name, n);
-		say(" weak %lu %s\n", weak, shapes[i].forbidden ? "forbidden" : "allowed");
+		say(" weak %lu %s\n", weak, shapes[i].verdict ? "allowed" : "forbidden");
 	}
 	say("END\n");
 	arm_power_off();
