@@ -134,13 +134,15 @@ void vcpu_thread_init(struct vcpu *cpu)
 	g_snprintf(name, sizeof(name), "CPU %d/%s", cpu->index, accel);
 	g_free(accel);
 	pthread_setname_np(pthread_self(), name);
-	/* Signals of the process belong to the main thread; SIGUSR1 is the kick. */
+	/* Signals of the process belong to the main thread; SIGUSR1 is the kick. What a thread
+	 * brings on itself must reach its handler: blocked, it ends the process without a word. */
 	sigfillset(&set);
 	sigdelset(&set, SIGUSR1);
 	sigdelset(&set, SIGBUS);
 	sigdelset(&set, SIGSEGV);
 	sigdelset(&set, SIGILL);
 	sigdelset(&set, SIGFPE);
+	sigdelset(&set, SIGSYS);
 	pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 

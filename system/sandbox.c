@@ -56,9 +56,10 @@ static const char *const privileges[] = { "setuid",    "setgid",    "setreuid", 
 					  "setresuid", "setresgid", "setfsuid", "setfsgid",
 					  "setgroups", NULL };
 static const char *const spawn[] = { "fork", "vfork", "execve", "execveat", NULL };
-static const char *const resources[] = { "setpriority",        "sched_setparam",
-					 "sched_setscheduler", "sched_setaffinity",
-					 "sched_setattr",      NULL };
+static const char *const resources[] = { "setpriority", "sched_setparam", "sched_setscheduler",
+					 "sched_setaffinity", NULL };
+/* GLib tries this before it makes the threads of a pool, and goes another way if it may not. */
+static const char *const tried_resources[] = { "sched_setattr", NULL };
 
 struct policy {
 	bool obsolete, privileges, no_new_privs, spawn, resources; /* true: deny */
@@ -114,7 +115,8 @@ static int parse(JsonObject *o, struct policy *p, GError **err)
 	return keyval_reject_rest(o, "-sandbox", err);
 }
 
-static int deny(scmp_filter_ctx ctx, const char *const *names)
+/* @action: what becomes of a call: SCMP_ACT_TRAP ends the process, SCMP_ACT_ERRNO() only fails. */
+static int deny(scmp_filter_ctx ctx, const char *const *names, u32 action)
 {
 	for (; *names; names++) {
 		int nr = seccomp_syscall_resolve_name(*names);
@@ -122,7 +124,7 @@ static int deny(scmp_filter_ctx ctx, const char *const *names)
 
 		if (nr == __NR_SCMP_ERROR)
 			continue; /* not a call of this architecture */
-		ret = seccomp_rule_add(ctx, SCMP_ACT_TRAP, nr, 0);
+		ret = seccomp_rule_add(ctx, action, nr, 0);
 		if (ret)
 			return ret;
 	}
@@ -138,15 +140,17 @@ static int install(const struct policy *p)
 		return -ENOMEM;
 	ret = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (!ret)
-		ret = deny(ctx, never);
+		ret = deny(ctx, never, SCMP_ACT_TRAP);
 	if (!ret && p->obsolete)
-		ret = deny(ctx, obsolete);
+		ret = deny(ctx, obsolete, SCMP_ACT_TRAP);
 	if (!ret && p->privileges)
-		ret = deny(ctx, privileges);
+		ret = deny(ctx, privileges, SCMP_ACT_TRAP);
 	if (!ret && p->spawn)
-		ret = deny(ctx, spawn);
+		ret = deny(ctx, spawn, SCMP_ACT_TRAP);
 	if (!ret && p->resources)
-		ret = deny(ctx, resources);
+		ret = deny(ctx, resources, SCMP_ACT_TRAP);
+	if (!ret && p->resources)
+		ret = deny(ctx, tried_resources, SCMP_ACT_ERRNO(EPERM));
 	if (!ret && p->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		ret = -errno;
 	if (!ret)

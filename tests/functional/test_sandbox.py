@@ -29,6 +29,16 @@ class Sandbox(FunctionalTest):
         b.check_guest()
         self.assertEqual(a.stderr() + b.stderr(), '')
 
+    def test_a_host_is_looked_up(self):
+        """By a thread of GLib's, whose making a sandbox might forbid."""
+        a = self.machine('a', '-sandbox', DENY_ALL, append='window=8M rate=20', memory='64M')
+        b = self.machine('b', '-sandbox', DENY_ALL, memory='64M', incoming='defer')
+        a.wait_ready()
+        b.qmp.cmd('migrate-incoming', uri='tcp:localhost:0')
+        port = b.qmp.cmd('query-migrate')['socket-address'][0]['port']
+        migration.run(a, b, 'tcp:localhost:' + port)
+        b.check_guest()
+
     def test_a_forbidden_call_kills_and_is_named(self):
         marker = self.path('marker')
         a = self.machine('a', '-sandbox', 'on,spawn=deny', append='window=4M', memory='64M')
