@@ -52,7 +52,7 @@ log_outputs = "1:file:{dir}/log/libvirtd.log"
 
 DOMAIN = '''<domain type='{type}'><name>{name}</name><uuid>{uuid}</uuid>
 <memory unit='MiB'>{memory}</memory><vcpu>{vcpus}</vcpu>
-<os><type arch='{arch}' machine='{machine}'>hvm</type>{boot}</os>
+<os{os_attributes}><type arch='{arch}' machine='{machine}'>hvm</type>{boot}</os>
 <features>{features}</features>{cpu}<clock offset='utc'/>
 <on_poweroff>destroy</on_poweroff><on_reboot>restart</on_reboot><on_crash>destroy</on_crash>
 <devices><emulator>{emulator}</emulator>{devices}</devices></domain>
@@ -242,7 +242,7 @@ class LibvirtTest(FunctionalTest):
         disk = ("<disk type='file' device='disk'><driver name='qemu' type='raw' cache='none'/>"
                 "<source file='%s'/><target dev='vda' bus='virtio'/></disk>" % disk)
         values = {'type': 'qemu', 'uuid': UUID, 'memory': 128, 'vcpus': vcpus, 'arch': self.arch,
-                  'machine': 'virt', 'boot': boot, 'features': "<gic version='3'/>",
+                  'machine': 'virt', 'boot': boot, 'os_attributes': '', 'features': "<gic version='3'/>",
                   'cpu': "<cpu mode='custom' match='exact' check='none'>"
                          "<model fallback='forbid'>cortex-a57</model></cpu>",
                   'devices': disk + serial + devices, **kwargs}
