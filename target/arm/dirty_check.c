@@ -32,7 +32,8 @@ static GMutex lock;
 static GHashTable *pages;     /* of struct page by key */
 static GHashTable *unflushed; /* those with clean_phys, by that */
 static unsigned npartial;
-static GHashTable *guests; /* table, of VTTBR_EL2, by VMID: whose translations TLBs may hold */
+static GHashTable *tracked; /* keys of pages that were written with DBM set */
+static GHashTable *guests;  /* table, of VTTBR_EL2, by VMID: whose translations TLBs may hold */
 static struct arm_dirty_problem problems[PROBLEMS];
 static u64 nproblems;
 
@@ -159,17 +160,46 @@ static void report_shared_vmid(struct arm_cpu *cpu, u64 ipa)
 		       "may hold translations of the wrong guest");
 }
 
+/* Return: whether the page was written with DBM before; notes that it was if @now. */
+static bool was_tracked(u64 key, bool now)
+{
+	bool before;
+
+	g_mutex_lock(&lock);
+	if (!tracked)
+		tracked = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	before = g_hash_table_contains(tracked, &key);
+	if (now && !before)
+		g_hash_table_add(tracked, g_memdup2(&key, sizeof(key)));
+	g_mutex_unlock(&lock);
+	return before;
+}
+
+static bool list_has_room(const struct arm_cpu *cpu)
+{
+	return (cpu->hdbssprod_el2 & PROD_INDEX) < buffer_entries(cpu->hdbssbr_el2);
+}
+
+/*
+ * Memory that is not logged is writable without DBM, and a hypervisor may leave HDBSS on all the
+ * time: only a page that was logged before, while there is a list, is suspicious.
+ */
 void arm_dirty_written(struct arm_cpu *cpu, u64 ipa, u64 desc, bool device)
 {
+	bool before;
+
 	g_mutex_lock(&lock);
 	hold(cpu, ipa);
 	g_mutex_unlock(&lock);
-	if (cpu->engines->config.check)
-		report_shared_vmid(cpu, ipa & TCG_PAGE_MASK);
-	if (cpu->engines->config.check && !(desc & DESC_DBM) && !device && arm_hdbss_enabled(cpu))
+	if (!cpu->engines->config.check)
+		return;
+	report_shared_vmid(cpu, ipa & TCG_PAGE_MASK);
+	before = was_tracked(key_of(arm_vmid(cpu), ipa), desc & DESC_DBM);
+	if (before && !(desc & DESC_DBM) && !device && arm_hdbss_enabled(cpu) && list_has_room(cpu))
 		report(cpu, "untracked-page", ipa & TCG_PAGE_MASK,
-		       "written while HDBSS is on, but neither logged nor marked as dirty: its "
-		       "descriptor is writable with DBM clear");
+		       "was logged before and is written while HDBSS has a list, but neither "
+		       "listed "
+		       "nor marked as dirty: its descriptor is writable with DBM clear");
 }
 
 static void drop(struct page *p, u64 cpus)

@@ -187,7 +187,7 @@ static u64 run(struct arm_cpu *cpu, u64 n)
 	u64 done = 0;
 
 	if (engines_checked(cpu))
-		arm_dirty_engine_runs(cpu, !h->running);
+		arm_dirty_engine_runs(cpu, false);
 	for (; done < n && may_run(cpu); done++) {
 		u64 index = next_index(cpu);
 		enum hacdbs_error error;
@@ -257,6 +257,8 @@ static void proceed(struct arm_cpu *cpu)
 
 	if (may_run(cpu) && !h->running) {
 		engine_count(&h->stats.starts, 1);
+		if (engines_checked(cpu))
+			arm_dirty_engine_runs(cpu, true);
 		h->ahead = 0;
 		piece(e, &ns);
 		h->next_ns = now + ns;

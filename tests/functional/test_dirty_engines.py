@@ -37,6 +37,7 @@ INJECTED = (
     ('check-dsb', 'dirty-state-check=on', ['no-dsb-after-stop']),
     ('check-isb', 'dirty-state-check=on,x-hacdbs-slice=1', ['progress-without-isb']),
     ('check-vmid', 'dirty-state-check=on', ['one-vmid-for-two-guests']),
+    ('check-slow', 'dirty-state-check=on,hacdbs-entry-ns=1000', []),
 )
 
 

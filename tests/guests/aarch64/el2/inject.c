@@ -273,8 +273,12 @@ static void check_half_a_tlbi(struct env *e)
 static void check_untracked(struct env *e)
 {
 	env_reset(e, S2_CLEAN);
-	set_leaf(e, 3, S2_RW);
+	set_leaf(e, 2, S2_RW); /* memory that is not logged */
 	hdbss_on(e, 0);
+	store_ok(e, page_ipa(2));
+	store_ok(e, page_ipa(3));
+	set_leaf(e, 3, S2_RW);
+	stage2_tlbi();
 	store_ok(e, page_ipa(3));
 }
 
@@ -371,6 +375,20 @@ static void check_vmid(struct env *e)
 	stop();
 }
 
+/* The engine takes time, and works for one guest after another. */
+static void check_slow(struct env *e)
+{
+	env_reset(e, S2_DIRTY);
+	equal(e, clean_pages(e, 3), CONS_ERR(3) | 3);
+	stop();
+	for (unsigned i = 0; i < 512; i++)
+		e->s1[i] = e->root[i];
+	msr("vttbr_el2", (u64)e->s1 | 9UL << 48);
+	equal(e, clean_pages(e, 3), CONS_ERR(3) | 3);
+	stop();
+	msr("vttbr_el2", e->vttbr);
+}
+
 const struct test tests_injected[] = {
 	{ "full-at-5", full_at_5 },
 	{ "abort-at-3", abort_at_3 },
@@ -398,5 +416,6 @@ const struct test tests_injected[] = {
 	{ "check-dsb", check_dsb },
 	{ "check-isb", check_isb },
 	{ "check-vmid", check_vmid },
+	{ "check-slow", check_slow },
 	{ NULL, NULL },
 };
