@@ -213,15 +213,19 @@ static u64 run(struct arm_cpu *cpu, u64 n)
 
 /* ---- time ---- */
 
-/* Entries to a piece, and the time from one to the next. */
+/* Entries that are done together, and the time from one piece to the next. With a cost each entry
+ * is one, or the cost of a short list would be that of the piece. */
 static u64 piece(const struct arm_engines *e, s64 *ns)
 {
 	u64 n = engine_inject(e, ARM_INJECT_HACDBS_SLICE);
+	u64 extra = engine_inject(e, ARM_INJECT_HACDBS_SLICE_NS);
 	u64 cost = e->config.hacdbs_entry_ns;
 
-	if (!n)
-		n = cost ? CLAMP(SLICE_NS / cost, 1, SLICE_ENTRIES) : SLICE_ENTRIES;
-	*ns = (s64)(n * cost + engine_inject(e, ARM_INJECT_HACDBS_SLICE_NS));
+	if (!n && cost)
+		n = extra ? CLAMP(SLICE_NS / cost, 1, SLICE_ENTRIES) : 1;
+	else if (!n)
+		n = SLICE_ENTRIES;
+	*ns = (s64)(n * cost + extra);
 	return n;
 }
 
@@ -229,6 +233,20 @@ static u64 piece(const struct arm_engines *e, s64 *ns)
 static bool takes_time(const struct arm_engines *e)
 {
 	return e->config.hacdbs_entry_ns || engine_inject(e, ARM_INJECT_HACDBS_SLICE_NS);
+}
+
+/* When the vCPU is to be woken, if it does not look by itself: not for each entry. */
+static s64 wake_ns(struct arm_cpu *cpu, s64 now)
+{
+	const struct arm_engines *e = cpu->engines;
+	u64 n = 1, left = limit(cpu) - next_index(cpu);
+	s64 ns;
+
+	if (takes_time(e) && piece(e, &ns) == 1)
+		n = MIN(left, (u64)MAX(SLICE_NS / ns, 1));
+	else
+		ns = 0;
+	return MAX(e->hacdbs.next_ns + (s64)(n - 1) * ns, now + 1);
 }
 
 /* All that is due by now, but not more than one large piece. */
@@ -273,7 +291,7 @@ static void proceed(struct arm_cpu *cpu)
 	}
 	h->running = may_run(cpu);
 	if (h->running)
-		timer_mod(&h->timer, MAX(h->next_ns, now + 1));
+		timer_mod(&h->timer, wake_ns(cpu, now));
 	update_irq(cpu);
 }
 

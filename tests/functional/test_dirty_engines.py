@@ -91,6 +91,13 @@ class DirtyEngines(FunctionalTest):
     def test_under_icount(self):
         self.check(self.run_guest(1, cpu='max,hacdbs-irq=17,hdbss-append-ns=100', extra=('-icount', 'shift=0')))
 
+    def test_a_short_list_takes_what_its_entries_take(self):
+        a = self.machine('a', '-cpu', 'max,hacdbs-entry-ns=1000', '-icount', 'shift=0', guest='el2', paused=True,
+                         append='test=%d' % (len(INJECTED) + 1), machine='virt,virtualization=on,gic-version=3')
+        a.qmp.cmd('cont')
+        a.serial.wait(r'END\n', 60)
+        self.assertEqual(a.serial.text(), 'ok short-list\nfailures: 0\nEND\n')
+
     def test_repeats_under_icount(self):
         seen = []
         for _ in range(2):
