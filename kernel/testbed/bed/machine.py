@@ -14,9 +14,10 @@ from .base import PROGRESS_S, say
 
 EMULATOR = {'arm64': 'qemu-system-aarch64'}
 STATUS = re.compile(r'^STATUS (\d+)\s*$', re.M)
-# Any of these in the console means that the kernel itself complained.
+# Any of these means that the kernel itself complained, or the emulator about it.
 COMPLAINTS = re.compile(r'(BUG:|WARNING:|Oops|Kernel panic|possible recursive locking'
-                        r'|possible circular locking|suspicious RCU usage|soft lockup)')
+                        r'|possible circular locking|suspicious RCU usage|soft lockup'
+                        r'|dirty-state-check:)')
 
 
 class Outcome:

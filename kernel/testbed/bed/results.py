@@ -4,7 +4,7 @@ import json
 
 from kit.debian import Problem
 
-from . import suites
+from . import mutants, points, suites
 from .base import cache, digest
 
 
@@ -14,6 +14,16 @@ def path(arch, tag, emulator, debug=False):
         short = short[:47] + '-' + digest(emulator)
     return cache() / 'results' / ('%s-%s%s-%s.json' % (arch.name, tag, '-debug' if debug else '',
                                                       short[:60]))
+
+
+def points_path(tag, debug=False):
+    """Results of kernel/testbed/mutants."""
+    return cache() / 'results' / ('points-%s%s.json' % (tag, '-debug' if debug else ''))
+
+
+def curve_path(tag):
+    """Results of kernel/testbed/curve."""
+    return cache() / 'results' / ('curve-%s.json' % tag)
 
 
 def load(where):
@@ -30,13 +40,21 @@ def store(where, result):
     where.write_text(json.dumps(result, indent=1, sort_keys=True) + '\n', 'utf-8')
 
 
-def counted(outcome):
-    """The part of a result that a counted boot gives."""
-    return {name: {'status': status, 'figures': suites.measured(lines),
-                   'counters': suites.counters(lines),
-                   'said': [line for line in lines if line and not suites.MEASURED.match(line)
-                            and not suites.COUNTER.match(line)][-8:]}
-            for name, (status, lines) in suites.split(outcome.text).items()}
+def counted(outcomes, probe):
+    """The part of a result that counted boots of the same kind give; the worst status counts."""
+    runs = [suites.split(outcome.text) for outcome in outcomes]
+    found = {}
+    for name, (_, lines) in runs[0].items():
+        statuses = [run.get(name, (None, []))[0] for run in runs]
+        figures = suites.measured(lines)
+        for run in runs[1:]:
+            for figure, again in zip(figures, suites.measured(run.get(name, (None, []))[1])):
+                figure.setdefault('again', []).append(again['ns'])
+        found[name] = {'status': next((s for s in statuses if s != 0), 0), 'probe': probe,
+                       'figures': figures, 'counters': suites.counters(lines),
+                       'said': [line for line in lines if line and not suites.MEASURED.match(line)
+                                and not suites.COUNTER.match(line)][-8:]}
+    return found
 
 
 def tested(outcome):
@@ -49,6 +67,18 @@ def change(new, old):
     return '' if not old or new is None else '%+.1f %%' % (100.0 * (new - old) / old)
 
 
+def grouped(number):
+    return f'{number:,}'.replace(',', ' ')
+
+
+def spread(values):
+    """How far apart the values of several runs are, as text."""
+    if len(values) < 2:
+        return ', one run'
+    apart = max(values) - min(values)
+    return ', &plusmn;%s' % grouped((apart + 1) // 2) if apart else ''
+
+
 def table(levels):
     """levels: [(name, result)], the first is what the others are compared with."""
     lines = ['| what | ' + ' | '.join('%s | change' % n if i else n
@@ -59,7 +89,8 @@ def table(levels):
         cells = []
         for i, (_, result) in enumerate(levels):
             here = suites.figure(result, row)
-            cells.append('%s (%.1f a page)' % (f'{here[0]:,}'.replace(',', ' '), here[0] / here[1])
+            cells.append('%s (%.1f a page)%s' % (grouped(here[0]), here[0] / here[1],
+                                                 spread(here[2]))
                          if here else 'not measured')
             if i:
                 cells.append(change(here[0], base[0]) if here and base else '')
@@ -118,6 +149,30 @@ def injection_table(load_one):
     return lines
 
 
+def points_table(result):
+    """A line for each of the points and each mutant that its test has to catch."""
+    lines = ['| point | test | as it is | mistake made on purpose | the test then says |',
+             '|---' * 5 + '|']
+    for point in points.POINTS:
+        mine = [m for m in mutants.MUTANTS if m.caught_by == point.name]
+        here = result.get('points', {}).get(point.name)
+        verdict = 'not run' if here is None else '; '.join(here) or 'ok'
+        for mutant in mine:
+            found = result.get('mutants', {}).get(mutant.name)
+            says = 'not run' if found is None else '; '.join(map(short, found)) or '**nothing**'
+            lines.append('| %s | %s | %s | %s | %s |' % (point.number or '', point.name, verdict,
+                                                        mutant.text, says))
+    lines += ['| %d | none: %s | | | |' % (n, why) for n, why in points.UNTESTED.items()]
+    return lines
+
+
+def short(text):
+    """What a table has room for of a complaint."""
+    at = text.find('dirty-state-check:')
+    text = text[at:] if at >= 0 else text
+    return text.replace('|', '\\|').partition(': written')[0][:90].split('[')[0].strip()
+
+
 def markdown(parts):
     """parts: [(heading, [(name, result)])]; the whole text of RESULTS.md."""
     lines = ['# Results', '',
@@ -126,7 +181,8 @@ def markdown(parts):
              'machine\'s clock counts them) for %d pages, a row being one round of one case of '
              '`dirty-probe`.' % suites.PAGES,
              '"trial" is what a throw-away trial of the idea gave on the same emulator; a series '
-             'has to reach it.', '']
+             'has to reach it. Counts are of three runs; where they differ, by how much is said.',
+             '']
     for heading, levels in parts:
         first = levels[0][1]
         lines += ['## ' + heading, '',

@@ -96,15 +96,21 @@ def has_tag(tag):
                            'refs/tags/' + tag], capture_output=True, check=False).returncode == 0
 
 
+def worktree():
+    """The tree in which patches are applied, so that src is not touched."""
+    tree = cache() / 'apply'
+    if not (tree / '.git').exists():
+        git('worktree', 'prune')
+        git('worktree', 'add', '-q', '--detach', str(tree), 'base')
+    return tree
+
+
 def apply(chosen):
     """Applies the patches chosen on the source as fetched; the tag of the result. src is not touched."""
     tag = tag_of(chosen)
     if has_tag(tag):
         return tag
-    tree = cache() / 'apply'
-    if not (tree / '.git').exists():
-        git('worktree', 'prune')
-        git('worktree', 'add', '-q', '--detach', str(tree), 'base')
+    tree = worktree()
     subprocess.run(['git', '-C', str(tree), 'am', '-q', '--abort'], capture_output=True, check=False)
     git('checkout', '-q', '--force', '--detach', 'base', where=tree)
     for patch in chosen:

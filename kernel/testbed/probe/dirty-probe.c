@@ -14,13 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
 	"usage: dirty-probe [-m MIB] [-i ROUNDS] [-b 4k|thp|hugetlb] [-c MANUAL_PROTECT_CAPS]\n"
 	"                   [-k PAGES_PER_CLEAR] [-e SPLIT_CHUNK] [-d RING_ENTRIES] [-s STRIDE]\n"
-	"                   [-o ODD_STEP] [-S SIGNAL_NS] [-x]\n";
+	"                   [-o ODD_STEP] [-S SIGNAL_NS] [-u PAGES_TO_UNMAP] [-B] [-x]\n"
+	"       dirty-probe -I | -V\n";
 
 struct cost {
 	uint64_t ns;
@@ -52,6 +55,32 @@ static timer_t start_signals(unsigned long ns)
 	return timer;
 }
 
+/* With -B these pages are reported in the first round only: see spoil(). */
+static bool is_spoilt(const struct probe_vm *p, unsigned long page)
+{
+	return p->options->bad_entries && page % 8 == 7;
+}
+
+/*
+ * Entries are writable by user space. Has every eighth name what does not exist, each in another
+ * way, or a page of the slot behind; such an entry, and no other, must be without effect.
+ */
+static void spoil(const struct probe_vm *p, struct kvm_dirty_gfn *g)
+{
+	unsigned long page = g->offset;
+
+	if (g->slot != PROBE_SLOT || !is_spoilt(p, page))
+		return;
+	switch (page / 8 % 8) {
+	case 0: g->slot = 7; break;         /* no such slot */
+	case 1: g->slot = 0x7fff; break;    /* no slot has such a number */
+	case 2: g->slot |= 3u << 16; break; /* no such address space */
+	case 3: g->offset = ~0ull; break;
+	case 4: g->offset |= 1ull << 52; break;
+	default: g->offset += p->pages; /* beyond the end, where the next slot is */
+	}
+}
+
 /* Marks harvested entries, and their pages in log; returns how many there were. */
 static unsigned long harvest(struct probe_vm *p, unsigned long *next, unsigned long *log)
 {
@@ -64,6 +93,8 @@ static unsigned long harvest(struct probe_vm *p, unsigned long *next, unsigned l
 			return *next - before;
 		if (g->slot == PROBE_SLOT && g->offset < p->pages)
 			log[g->offset / 64] |= 1ul << g->offset % 64;
+		if (p->options->bad_entries)
+			spoil(p, g);
 		__atomic_store_n(&g->flags, KVM_DIRTY_GFN_F_RESET, __ATOMIC_RELEASE);
 	}
 }
@@ -127,6 +158,16 @@ static void clear_log(struct probe_vm *p, unsigned long *log, struct cost *c)
 	c->ns = now() - t;
 }
 
+/* As a balloon or a swapping host would: the pages are dirty, and not mapped at stage 2 any more.
+ */
+static void unmap_some(struct probe_vm *p)
+{
+	for (unsigned long i = 0; i < p->options->unmapped; i++)
+		if (madvise(p->ram + p->pages / p->options->unmapped * i * PROBE_PAGE, PROBE_PAGE,
+			    MADV_DONTNEED))
+			fail("MADV_DONTNEED");
+}
+
 /* Pages in the log; with initially-set logs the first round reports all. */
 static unsigned long bitmap_round(struct probe_vm *p, unsigned long round, unsigned long *log)
 {
@@ -135,6 +176,7 @@ static unsigned long bitmap_round(struct probe_vm *p, unsigned long round, unsig
 	unsigned long pages = 0;
 
 	vm_run(p);
+	unmap_some(p);
 	got.ns = now();
 	if (ioctl(p->vm, KVM_GET_DIRTY_LOG, &get))
 		fail("KVM_GET_DIRTY_LOG");
@@ -159,16 +201,82 @@ static void set_log(struct probe_vm *p, bool on)
 }
 
 /* Pages that the guest has written and log does not have. */
-static unsigned long missing(const struct probe_vm *p, const unsigned long *log)
+static unsigned long missing(const struct probe_vm *p, unsigned long round,
+			     const unsigned long *log)
 {
 	unsigned long count = 0;
 
-	for (unsigned long i = 0; i < p->written; i++) {
+	for (unsigned long i = 0; i < p->written && i * p->options->stride < p->pages; i++) {
 		unsigned long page = i * p->options->stride;
 
-		count += !(log[page / 64] >> page % 64 & 1);
+		if (round == 0 || !is_spoilt(p, page))
+			count += !(log[page / 64] >> page % 64 & 1);
 	}
 	return count;
+}
+
+/* Pages that the log of a round has to hold. */
+static unsigned long expected(const struct probe_vm *p, unsigned long round)
+{
+	const struct probe_options *o = p->options;
+
+	if (o->bad_entries)
+		return round == 0 ? p->pages : p->pages - p->pages / 8;
+	if (round == 0 && o->manual_caps & KVM_DIRTY_LOG_INITIALLY_SET && !p->ring)
+		return p->pages;
+	return p->written;
+}
+
+#define VMID_ROUNDS 4
+
+/* Has the pages of a VM that has never run cleaned, 64 at a time, beside another process. */
+static void clear_beside(struct probe_vm *p, int *arrived)
+{
+	unsigned long *log = malloc(p->pages / 8);
+
+	for (int r = 1; r <= VMID_ROUNDS; r++) {
+		struct cost cleared = { 0 };
+
+		vm_log(p, true);
+		memset(log, 0xff, p->pages / 8);
+		__atomic_add_fetch(arrived, 1, __ATOMIC_SEQ_CST);
+		while (__atomic_load_n(arrived, __ATOMIC_SEQ_CST) < 2 * r)
+			;
+		clear_log(p, log, &cleared);
+		vm_log(p, false);
+	}
+	free(log);
+}
+
+/*
+ * Initially-set logs have the pages of VMs cleaned that have never run. What CPUs do for that in
+ * the tables of two of them at once must not be under one VMID; the emulator's checker
+ * (dirty-state-check=on) tells. Needs two CPUs.
+ */
+static int check_vmids(const struct probe_options *o)
+{
+	struct probe_options both = *o;
+	struct probe_vm p;
+	int status, *arrived;
+	pid_t child;
+
+	both.manual_caps = KVM_DIRTY_LOG_MANUAL_PROTECT_ENABLE | KVM_DIRTY_LOG_INITIALLY_SET;
+	both.clear_pages = 64;
+	arrived = mmap(NULL, sizeof(*arrived), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (arrived == MAP_FAILED)
+		fail("mmap");
+	child = fork();
+	if (child < 0)
+		fail("fork");
+	vm_create(&p, &both);
+	clear_beside(&p, arrived);
+	if (!child)
+		exit(0);
+	if (waitpid(child, &status, 0) != child || status)
+		fail("the other process");
+	vm_print_stats(&p);
+	return 0;
 }
 
 static int measure(const struct probe_options *o)
@@ -181,15 +289,16 @@ static int measure(const struct probe_options *o)
 	vm_run(&p);
 	set_log(&p, true);
 	for (unsigned long r = 0; r < o->rounds; r++) {
+		unsigned long long exits = vm_stat(&p, "exits");
 		unsigned long pages = p.ring ? ring_round(&p, r, log) : bitmap_round(&p, r, log);
-		bool all_reported = r == 0 && o->manual_caps & KVM_DIRTY_LOG_INITIALLY_SET;
-		unsigned long absent = missing(&p, log);
+		unsigned long absent = missing(&p, r, log), want = expected(&p, r);
 
-		if (absent || pages != (all_reported && !p.ring ? p.pages : p.written)) {
+		if (absent || pages != want) {
 			printf("round %lu: %lu pages written, %lu in the log, %lu of them not\n", r,
-			       p.written, pages, absent);
+			       want, pages, absent);
 			lost += absent || !o->may_report_more;
 		}
+		printf("exits %lu %llu\n", r, vm_stat(&p, "exits") - exits);
 	}
 	set_log(&p, false);
 	vm_run(&p);
@@ -214,20 +323,27 @@ static bool parse_backing(const char *text, enum backing *backing)
 
 static bool parse(int argc, char **argv, struct probe_options *o)
 {
+	bool *flag[256] = {
+		['x'] = &o->may_report_more,
+		['B'] = &o->bad_entries,
+		['I'] = &o->check_ids,
+		['V'] = &o->check_vmids,
+	};
 	unsigned long *number[256] = {
 		['m'] = &o->mib,         ['i'] = &o->rounds,      ['c'] = &o->manual_caps,
 		['k'] = &o->clear_pages, ['e'] = &o->split_chunk, ['d'] = &o->ring_entries,
 		['s'] = &o->stride,      ['o'] = &o->step,        ['S'] = &o->signal_ns,
+		['u'] = &o->unmapped,
 	};
 	int c;
 
-	while ((c = getopt(argc, argv, "m:i:c:k:e:d:s:o:S:b:x")) != -1) {
+	while ((c = getopt(argc, argv, "m:i:c:k:e:d:s:o:S:b:u:xBIV")) != -1) {
 		char *end;
 
 		if (c == 'b' && parse_backing(optarg, &o->backing))
 			continue;
-		if (c == 'x') {
-			o->may_report_more = true;
+		if (flag[c & 255]) {
+			*flag[c & 255] = true;
 			continue;
 		}
 		if (c == '?' || !number[c])
@@ -238,7 +354,8 @@ static bool parse(int argc, char **argv, struct probe_options *o)
 	}
 	/* The guest walks its pages with a mask, the log is read in words. */
 	return optind == argc && o->mib && !(o->mib & (o->mib - 1)) && o->stride &&
-	       !(o->stride & (o->stride - 1)) && o->step & 1 && o->clear_pages % 64 == 0;
+	       !(o->stride & (o->stride - 1)) && o->step & 1 && o->clear_pages % 64 == 0 &&
+	       (!o->bad_entries || (o->ring_entries && o->stride == 1));
 }
 
 int main(int argc, char **argv)
@@ -250,5 +367,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	return measure(&o);
+	if (o.check_ids)
+		return check_ids(&o);
+	return o.check_vmids ? check_vmids(&o) : measure(&o);
 }

@@ -2,6 +2,7 @@
 #ifdef __aarch64__
 #include "vm.h"
 
+#include <stdio.h>
 #include <sys/ioctl.h>
 
 /* x0 RAM, x1 pages, x2 the address whose write exits, x5 bytes between pages, x7 step, x8 mask */
@@ -53,5 +54,33 @@ void guest_setup(struct probe_vm *p)
 		fail("KVM_ARM_VCPU_INIT");
 	for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++)
 		set_register(p, start[i].reg, start[i].value);
+}
+
+/* The field of an ID register, of ID_AA64MMFR<number>_EL1. */
+static unsigned int memory_feature(const struct probe_vm *p, unsigned int number,
+				   unsigned int shift)
+{
+	uint64_t value;
+	struct kvm_one_reg r = {
+		.id = ARM64_SYS_REG(3, 0, 0, 7, number),
+		.addr = (uintptr_t)&value,
+	};
+
+	if (ioctl(p->vcpu, KVM_GET_ONE_REG, &r))
+		fail("KVM_GET_ONE_REG");
+	return value >> shift & 15;
+}
+
+/* FEAT_HDBSS is the value 4 of HAFDBS; both engines belong to EL2. */
+int check_ids(const struct probe_options *o)
+{
+	struct probe_vm p;
+	unsigned int hafdbs, hacdbs;
+
+	vm_create(&p, o);
+	hafdbs = memory_feature(&p, 1, 0);
+	hacdbs = memory_feature(&p, 4, 12);
+	printf("ID registers of the guest: HAFDBS %u, HACDBS %u\n", hafdbs, hacdbs);
+	return hafdbs > 3 || hacdbs;
 }
 #endif

@@ -98,6 +98,8 @@ void vm_create(struct probe_vm *p, const struct probe_options *o)
 
 	*p = (struct probe_vm){ .options = o, .pages = (o->mib << 20) / PROBE_PAGE };
 	p->written = p->pages / o->stride;
+	if (o->bad_entries)
+		p->pages /= 2;
 	p->kvm = open("/dev/kvm", O_RDWR);
 	if (p->kvm < 0)
 		fail("/dev/kvm");
@@ -113,6 +115,9 @@ void vm_create(struct probe_vm *p, const struct probe_options *o)
 	set_slot(p, 0, PROBE_CODE_GPA, code, PROBE_PAGE, 0);
 	p->ram = map_ram(o->mib << 20, o->backing);
 	vm_log(p, false);
+	if (o->bad_entries)
+		set_slot(p, PROBE_SLOT2, PROBE_RAM_GPA + p->pages * PROBE_PAGE,
+			 p->ram + p->pages * PROBE_PAGE, p->pages * PROBE_PAGE, 0);
 	p->vcpu = ioctl(p->vm, KVM_CREATE_VCPU, 0);
 	if (p->vcpu < 0)
 		fail("KVM_CREATE_VCPU");

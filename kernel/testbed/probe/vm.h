@@ -12,6 +12,7 @@
 #define PROBE_EXIT_GPA 0x20000ul
 #define PROBE_RAM_GPA  0x40000000ul
 #define PROBE_SLOT     1
+#define PROBE_SLOT2    2 /* right behind, as large, not logged; for bad_entries */
 
 enum backing { BACKING_4K, BACKING_THP, BACKING_HUGETLB };
 
@@ -25,7 +26,10 @@ struct probe_options {
 	unsigned long stride;       /* the guest writes every stride-th page */
 	unsigned long step;         /* of the order in which it writes them; odd */
 	unsigned long signal_ns;    /* interval of a signal to the caller, 0: none */
+	unsigned long unmapped;     /* pages that are unmapped each time before the log is read */
 	bool may_report_more;       /* pages that the guest did not write are no failure */
+	bool bad_entries;           /* of the ring, for the kernel to find; needs a slot behind */
+	bool check_ids, check_vmids;
 	enum backing backing;
 };
 
@@ -36,7 +40,7 @@ struct probe_vm {
 	struct kvm_dirty_gfn *ring;
 	uint8_t *ram;
 	unsigned long pages;   /* of the slot */
-	unsigned long written; /* of them, by the guest in one round */
+	unsigned long written; /* by the guest in one round, of them and those of PROBE_SLOT2 */
 };
 
 /* Prints what failed with errno's text, and exits. */
@@ -52,6 +56,12 @@ void vm_log(struct probe_vm *p, bool on);
 
 /* Prints "stat NAME VALUE" for each of KVM's counters that matter here. */
 void vm_print_stats(const struct probe_vm *p);
+
+/* One of KVM's counters of the vCPU. */
+uint64_t vm_stat(const struct probe_vm *p, const char *name);
+
+/* Whether a guest's ID registers hide what it does not have; 0: they do. */
+int check_ids(const struct probe_options *o);
 
 /* Runs the vCPU until it exits; true: the ring is full, false: the guest has written all pages. */
 bool vm_run(struct probe_vm *p);
