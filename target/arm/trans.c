@@ -273,12 +273,26 @@ bool arm_flags_live_after(struct trans *t)
 	return r->current + 1 >= r->n || r->live[r->current + 1];
 }
 
-bool arm_next_reads_flags(struct trans *t)
+const struct a64_insn *arm_previous_insn(struct trans *t)
+{
+	const struct arm_region *r = region_of(t);
+
+	return r->current && !r->target[r->current] ? &r->insn[r->current - 1] : NULL;
+}
+
+const struct a64_insn *arm_next_insn(struct trans *t)
 {
 	const struct arm_region *r = region_of(t);
 	unsigned next = r->current + 1;
 
-	return next < r->n && !r->target[next] && r->insn[next].reads_flags;
+	return next < r->n && !r->target[next] ? &r->insn[next] : NULL;
+}
+
+bool arm_next_reads_flags(struct trans *t)
+{
+	const struct a64_insn *next = arm_next_insn(t);
+
+	return next && next->reads_flags;
 }
 
 static bool apply_rule(struct trans *t, const struct a64_insn *insn)

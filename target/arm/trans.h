@@ -84,4 +84,9 @@ bool arm_flags_live_at(struct trans *t, s64 to);
 bool arm_flags_live_after(struct trans *t);
 bool arm_next_reads_flags(struct trans *t);
 
+/* The instruction before the current one or after it, if it is in the region and nothing else leads
+ * to the later of the two; NULL otherwise. */
+const struct a64_insn *arm_previous_insn(struct trans *t);
+const struct a64_insn *arm_next_insn(struct trans *t);
+
 #endif

@@ -1,4 +1,5 @@
 /* target/arm/trans_int.c - translation rules of integer data processing. */
+#include "accel/tcg/emit-vec.h"
 #include "target/arm/trans.h"
 
 bool trans_ADR(struct trans *t, const struct a64_ADR *i)
@@ -305,9 +306,62 @@ bool trans_REV(struct trans *t, const struct a64_REV *i)
 	return true;
 }
 
+/* Bytes in halfwords. */
+bool trans_REV16(struct trans *t, const struct a64_REV16 *i)
+{
+	const u64 low = 0x00ff00ff00ff00ff;
+
+	if (!i->sf) {
+		e_bswap(t, 0, E_T2, gx(i->rn));
+		e_shifti(t, E_ROR, 0, gx(i->rd), E_T2, 16);
+		return true;
+	}
+	e_shifti(t, E_SHR, 1, E_T2, gx(i->rn), 8);
+	e_alui(t, E_AND, 1, E_T2, E_T2, low);
+	e_alui(t, E_AND, 1, E_T0, gx(i->rn), low);
+	e_shifti(t, E_SHL, 1, E_T0, E_T0, 8);
+	e_alu(t, E_OR, 1, gx(i->rd), E_T2, E_T0);
+	return true;
+}
+
+/* RBIT whose result is nothing but the operand of the CLZ behind it: CLZ does both, as trailing
+ * zeros. */
+static bool counts_trailing(const struct a64_insn *first, const struct a64_insn *second)
+{
+	const struct a64_RBIT *rbit = &first->args.RBIT;
+	const struct a64_CLZ *clz = &second->args.CLZ;
+
+	return first->op == A64_RBIT && second->op == A64_CLZ && rbit->sf == clz->sf &&
+	       rbit->rd == clz->rn && rbit->rd == clz->rd && rbit->rd != 31;
+}
+
+bool trans_RBIT(struct trans *t, const struct a64_RBIT *i)
+{
+	const struct a64_insn *next = arm_next_insn(t);
+
+	if (next && counts_trailing(next - 1, next))
+		return true;
+	return e_rbit(t, i->sf, gx(i->rd), gx(i->rn));
+}
+
 bool trans_CLZ(struct trans *t, const struct a64_CLZ *i)
 {
-	e_clz(t, i->sf, gx(i->rd), gx(i->rn));
+	const struct a64_insn *previous = arm_previous_insn(t);
+
+	if (previous && counts_trailing(previous, previous + 1))
+		e_ctz(t, i->sf, gx(i->rd), gx(previous->args.RBIT.rn));
+	else
+		e_clz(t, i->sf, gx(i->rd), gx(i->rn));
+	return true;
+}
+
+/* Zeros at the top of what is one where a bit differs from the one above it. */
+bool trans_CLS(struct trans *t, const struct a64_CLS *i)
+{
+	e_shifti(t, E_SAR, i->sf, E_T2, gx(i->rn), 1);
+	e_alu(t, E_XOR, i->sf, E_T2, E_T2, gx(i->rn));
+	e_clz(t, i->sf, E_T2, E_T2);
+	e_addi(t, i->sf, gx(i->rd), E_T2, -1);
 	return true;
 }
 

@@ -1,5 +1,5 @@
-/* target/arm/trans_vec_move.c - translation rules of AdvSIMD moves, permutations, immediates,
- * loads and stores of structures, and cryptography. */
+/* target/arm/trans_vec_move.c - translation rules of AdvSIMD moves, permutations and
+ * immediates. */
 #include "target/arm/sem_vec.h"
 #include "target/arm/trans_vec.h"
 
@@ -152,49 +152,4 @@ bool trans_MOVI_v(struct trans *t, const struct a64_MOVI_v *i)
 	else
 		e_v(t, E_VOR, 0, i->rd, i->rd, E_V0);
 	return done(t, i->q, i->rd);
-}
-
-/* ---- cryptography ---- */
-
-bool trans_AESE(struct trans *t, const struct a64_AESE *i)
-{
-	return e_has_vectors() && e_aes(t, E_AES_ENC, i->rd, i->rn);
-}
-
-bool trans_AESD(struct trans *t, const struct a64_AESD *i)
-{
-	return e_has_vectors() && e_aes(t, E_AES_DEC, i->rd, i->rn);
-}
-
-bool trans_AESMC(struct trans *t, const struct a64_AESMC *i)
-{
-	return e_has_vectors() && e_aes(t, E_AES_MIX, i->rd, i->rn);
-}
-
-bool trans_AESIMC(struct trans *t, const struct a64_AESIMC *i)
-{
-	return e_has_vectors() && e_aes(t, E_AES_UNMIX, i->rd, i->rn);
-}
-
-bool trans_PMULL_q(struct trans *t, const struct a64_PMULL_q *i)
-{
-	return e_has_vectors() && e_pmull(t, i->q, i->rd, i->rn, i->rm);
-}
-
-bool trans_EOR3(struct trans *t, const struct a64_EOR3 *i)
-{
-	return e_has_vectors() && e_v(t, E_VXOR, 0, E_V0, i->rn, i->rm) &&
-	       e_v(t, E_VXOR, 0, i->rd, E_V0, i->ra);
-}
-
-bool trans_BCAX(struct trans *t, const struct a64_BCAX *i)
-{
-	return e_has_vectors() && e_v(t, E_VANDN, 0, E_V0, i->ra, i->rm) &&
-	       e_v(t, E_VXOR, 0, i->rd, i->rn, E_V0);
-}
-
-/* Only CRC-32C has an instruction of the host. */
-bool trans_CRC32(struct trans *t, const struct a64_CRC32 *i)
-{
-	return i->c && e_crc32c(t, i->sz, gx(i->rd), gx(i->rn), gx(i->rm));
 }

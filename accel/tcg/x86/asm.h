@@ -31,6 +31,7 @@ enum {
 #define OP_BYTE 0x800 /* 8-bit registers: rsi, rdi and rbp need a REX prefix */
 #define OP_0F38 0x1000
 #define OP_F2   0x2000
+#define OP_0F3A 0x4000
 
 #define OP_ADD       0x03
 #define OP_OR        0x0b
@@ -52,6 +53,7 @@ enum {
 #define OP_IMUL      (0xaf | OP_0F)
 #define OP_XCHG      0x87
 #define OP_LZCNT     (0xbd | OP_0F | OP_F3)
+#define OP_TZCNT     (0xbc | OP_0F | OP_F3)
 #define OP_CMOV(cc)  (0x40 | (cc) | OP_0F)
 #define OP_SETCC(cc) (0x90 | (cc) | OP_0F | OP_BYTE)
 
@@ -85,10 +87,12 @@ static inline void x_opcode(struct trans *t, unsigned w, unsigned op, unsigned r
 		x_byte(t, 0xf2);
 	if (rex || op & OP_BYTE)
 		x_byte(t, 0x40 | rex);
-	if (op & (OP_0F | OP_0F38))
+	if (op & (OP_0F | OP_0F38 | OP_0F3A))
 		x_byte(t, 0x0f);
 	if (op & OP_0F38)
 		x_byte(t, 0x38);
+	if (op & OP_0F3A)
+		x_byte(t, 0x3a);
 	x_byte(t, op);
 }
 

@@ -1,5 +1,5 @@
-/* accel/tcg/x86/emit-vecmove.c - moves of vectors and of their elements, and cryptography, on
- * x86-64 (accel/tcg/emit-vec.h). */
+/* accel/tcg/x86/emit-vecmove.c - moves of vectors and of their elements on x86-64
+ * (accel/tcg/emit-vec.h). */
 #include "accel/tcg/x86/vec.h"
 
 #define I(op)   V_OP(1, 1, op)
@@ -191,56 +191,17 @@ void e_vfrom(struct trans *t, unsigned lg, unsigned d, unsigned a)
 	xv_set_zero(t, d, true, lg < 3);
 }
 
-/* ---- cryptography ---- */
-
-bool e_aes(struct trans *t, enum e_aes op, unsigned d, unsigned a)
+bool e_rbit(struct trans *t, unsigned w, unsigned d, unsigned a)
 {
-	unsigned ra;
+	const unsigned v0 = host_vreg(E_V0);
+	u32 wide = w ? V_W : 0;
 
-	if (!__builtin_cpu_supports("aes"))
+	if (!host_vectors)
 		return false;
-	ra = xv_use(t, a, X_T1);
-	x_v(t, V_PXOR, X_T0, X_T0, X_T0);
-	switch (op) {
-	case E_AES_ENC:
-		xv_op(t, V_PXOR, X_T1, ra, d);
-		x_v(t, II(0xdd), X_T1, X_T1, X_T0);
-		break;
-	case E_AES_DEC:
-		xv_op(t, V_PXOR, X_T1, ra, d);
-		x_v(t, II(0xdf), X_T1, X_T1, X_T0);
-		break;
-	case E_AES_MIX: /* a decryption's last round and an encryption's round, but for the columns
-			 */
-		x_v(t, II(0xdf), X_T1, ra, X_T0);
-		x_v(t, II(0xdc), X_T1, X_T1, X_T0);
-		break;
-	default: x_v(t, II(0xdb), X_T1, 0, ra); break;
-	}
-	xv_put(t, d, X_T1);
-	return true;
-}
-
-bool e_pmull(struct trans *t, bool upper, unsigned d, unsigned a, unsigned b)
-{
-	if (!__builtin_cpu_supports("pclmul"))
-		return false;
-	xv_op(t, III(0x44), X_T1, xv_use(t, a, X_T1), b);
-	x_byte(t, upper ? 0x11 : 0);
-	xv_put(t, d, X_T1);
-	return true;
-}
-
-bool e_crc32c(struct trans *t, unsigned lg, unsigned d, unsigned a, unsigned b)
-{
-	unsigned rb;
-
-	if (!__builtin_cpu_supports("sse4.2"))
-		return false;
-	rb = x_use(t, lg == 3, b, RDX);
-	x_get(t, 0, RAX, a);
-	x_rr(t, lg == 3, (lg ? 0xf1 : 0xf0 | OP_BYTE) | OP_0F38 | OP_F2 | (lg == 1 ? OP_66 : 0),
-	     RAX, rb);
+	e_bswap(t, w, E_T0, a);
+	x_v(t, V_MOVD_IN | wide, v0, 0, RAX);
+	e_v1(t, E_VRBIT, 0, E_V0, E_V0);
+	x_v(t, V_MOVD_OUT | wide, v0, 0, RAX);
 	x_put(t, d, RAX);
 	return true;
 }

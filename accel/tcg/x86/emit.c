@@ -285,6 +285,14 @@ void e_clz(struct trans *t, unsigned w, unsigned d, unsigned a)
 	x_put(t, d, r);
 }
 
+void e_ctz(struct trans *t, unsigned w, unsigned d, unsigned a)
+{
+	unsigned r = x_dest(d, RAX);
+
+	x_rr(t, w, OP_TZCNT, r, x_use(t, w, a, RAX));
+	x_put(t, d, r);
+}
+
 void e_bswap(struct trans *t, unsigned w, unsigned d, unsigned a)
 {
 	unsigned r = x_dest(d, RAX);

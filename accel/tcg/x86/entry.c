@@ -69,6 +69,32 @@ static void make_masks(u8 *k)
 	fill_const(k + 16 * K_ABS_V64, 8, ((u64)1 << 63) - 1);
 }
 
+/* The quotient t^96 / P of CRC-32's polynomial with all bits reflected, but the last one: bit n
+ * is the coefficient of t^(64-n). */
+static u64 crc32_quotient(void)
+{
+	const u32 poly = 0xedb88320; /* reflected, without t^32 */
+	u64 quotient = 1;
+	u32 rest = poly; /* bit 31 - n: of t^n, after the first step of the division */
+
+	for (unsigned n = 1; n < 64; n++) {
+		if (rest & 1)
+			quotient |= (u64)1 << n;
+		rest = rest >> 1 ^ (rest & 1 ? poly : 0);
+	}
+	return quotient;
+}
+
+static void make_crypto(u8 *k)
+{
+	static const u32 sha1[] = { 0x5a827999, 0x6ed9eba1, 0x8f1bbcdc };
+
+	((u64 *)(k + 16 * K_CRC32))[0] = crc32_quotient();
+	((u64 *)(k + 16 * K_CRC32))[1] = 0x1db710641;
+	for (unsigned n = 0; n < ARRAY_SIZE(sha1); n++)
+		fill_const(k + 16 * (K_SHA1 + n), 4, sha1[n]);
+}
+
 static void make_consts(struct trans *t)
 {
 	u8 *k;
@@ -93,6 +119,7 @@ static void make_consts(struct trans *t)
 	fill_reverse(k + 16 * K_REV32_16, 2, 4);
 	fill_reverse(k + 16 * K_REV64_16, 2, 8);
 	*(u32 *)(k + 16 * K_MXCSR) = MXCSR_DEFAULT;
+	make_crypto(k);
 	t->p += 16 * HOST_CONSTS;
 }
 

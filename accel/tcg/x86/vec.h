@@ -113,7 +113,9 @@ enum host_const {
 	K_SHL_8 = K_SHR_8 + 8,
 	K_TOP_8 = K_SHL_8 + 8, /* 0x80 >> n */
 	K_MXCSR = K_TOP_8 + 8, /* the default MXCSR */
-	HOST_CONSTS
+	K_CRC32,               /* t^96 / P, and P of CRC-32, reflected */
+	K_SHA1,                /* the constants of the first three kinds of rounds */
+	HOST_CONSTS = K_SHA1 + 3
 };
 extern const u8 *host_consts; /* in code memory, writable address */
 

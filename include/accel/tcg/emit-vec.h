@@ -101,13 +101,31 @@ void e_vdup_reg(struct trans *t, unsigned lg, unsigned d, unsigned a);
 /* d = low element from a general register, the rest 0 */
 void e_vfrom(struct trans *t, unsigned lg, unsigned d, unsigned a);
 
+/* Bits of a general register in reverse order; vectors need not be in use. */
+bool e_rbit(struct trans *t, unsigned w, unsigned d, unsigned a);
+
 /* AES rounds as the host has them: key is all of the last operand. */
 enum e_aes { E_AES_ENC, E_AES_DEC, E_AES_MIX, E_AES_UNMIX };
 bool e_aes(struct trans *t, enum e_aes op, unsigned d, unsigned a);
 /* Product of two polynomials of 64 bits, of the upper halves if @upper. */
 bool e_pmull(struct trans *t, bool upper, unsigned d, unsigned a, unsigned b);
-/* d = CRC-32C of the 1 << lg bytes in b, from a on */
-bool e_crc32c(struct trans *t, unsigned lg, unsigned d, unsigned a, unsigned b);
+/* Four rounds of SHA-1 on the variables a to d in the words of @d; @e: the fifth, its first word;
+ * @w: four words of the message with the rounds' constant added. */
+enum e_sha1 { E_SHA1_CHOOSE, E_SHA1_PARITY, E_SHA1_MAJORITY };
+bool e_sha1(struct trans *t, enum e_sha1 op, unsigned d, unsigned e, unsigned w);
+/* Four rounds of SHA-256 on a to d and e to h, in @d and @n or, if @second, in @n and @d; @d gets
+ * its four. @w: message and constants. */
+bool e_sha256(struct trans *t, bool second, unsigned d, unsigned n, unsigned w);
+/* The first and the second half of computing four new words of SHA-256's message: @d holds the
+ * oldest words, @n those that follow; then @n and @m hold the newest ones. */
+bool e_sha256_first(struct trans *t, unsigned d, unsigned n);
+bool e_sha256_second(struct trans *t, unsigned d, unsigned n, unsigned m);
+/* Doublewords: d = a + (b rotated right by n[0] ^ b rotated by n[1] ^ b >> n[2]) */
+void e_sha512_sigma(struct trans *t, unsigned d, unsigned a, unsigned b, const u8 n[3]);
+/* Rotate doublewords right by 0 to 63. */
+void e_vror64(struct trans *t, unsigned d, unsigned a, unsigned n);
+/* d = CRC-32 or CRC-32C of the 1 << lg bytes in b, from a on; vectors need not be in use */
+bool e_crc32(struct trans *t, bool castagnoli, unsigned lg, unsigned d, unsigned a, unsigned b);
 
 /* ---- floating point ---- */
 

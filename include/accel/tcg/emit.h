@@ -107,6 +107,7 @@ void e_mulh(struct trans *t, bool sign, unsigned d, unsigned a, unsigned b);
 /* Division by zero gives zero. */
 void e_div(struct trans *t, bool sign, unsigned w, unsigned d, unsigned a, unsigned b);
 void e_clz(struct trans *t, unsigned w, unsigned d, unsigned a);
+void e_ctz(struct trans *t, unsigned w, unsigned d, unsigned a);
 void e_bswap(struct trans *t, unsigned w, unsigned d, unsigned a);
 /* d = virtual address of the region's page + offset */
 void e_pc(struct trans *t, unsigned d, s64 offset);

@@ -291,6 +291,42 @@ static bool leave(struct tcg_cpu *cpu, bool raised)
 }
 
 /* An endless loop is left on request. */
+/* RBIT and CLZ as one operation, where nothing else sees what RBIT gives. */
+static void test_trailing_zeros(void)
+{
+	static const u32 code[] = {
+		0xdac00000, /* rbit x0, x0 */
+		0xdac01000, /* clz x0, x0 */
+		0x5ac00041, /* rbit w1, w2 */
+		0x5ac01021, /* clz w1, w1 */
+		0xdac00083, /* rbit x3, x4 */
+		0xdac01065, /* clz x5, x3 */
+		0xb5000046, /* cbnz x6, .+8 */
+		0xdac00107, /* rbit x7, x8 */
+		0xdac010e7, /* clz x7, x7 */
+		0xd4200000,
+	};
+
+	for (int jump = 0; jump < 2; jump++) {
+		struct arm_cpu *cpu = cpu_new();
+
+		put_code(0, code, G_N_ELEMENTS(code));
+		cpu->tcg.r[0] = (u64)1 << 45;
+		cpu->tcg.r[2] = (u64)1 << 32;
+		cpu->tcg.r[4] = 0x13;
+		cpu->tcg.r[6] = jump;
+		cpu->tcg.r[7] = 0xff;
+		cpu->tcg.r[8] = 0x3000;
+		run(cpu, 0);
+		g_assert_cmpuint(cpu->tcg.r[0], ==, 45);
+		g_assert_cmpuint(cpu->tcg.r[1], ==, 32);
+		g_assert_cmphex(cpu->tcg.r[3], ==, (u64)0x19 << 59);
+		g_assert_cmpuint(cpu->tcg.r[5], ==, 0);
+		g_assert_cmpuint(cpu->tcg.r[7], ==, jump ? 56 : 12);
+		cpu_free(cpu);
+	}
+}
+
 /* The same code with FP switched off and on: it traps at the first FP instruction, or runs. */
 static void test_fp_trap(void)
 {
@@ -373,6 +409,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/jit/dirty-tracking", test_dirty_tracking);
 	g_test_add_func("/jit/precise-fault", test_precise_fault);
 	g_test_add_func("/jit/updates", test_updates);
+	g_test_add_func("/jit/trailing-zeros", test_trailing_zeros);
 	g_test_add_func("/jit/fp-trap", test_fp_trap);
 	g_test_add_func("/jit/exit-request", test_exit_request);
 	g_test_add_func("/jit/full-cache", test_full_cache);
