@@ -41,6 +41,7 @@ struct image {
 	unsigned mem_align;
 	bool uring;   /* requests may go to the ring */
 	bool growing; /* a format above writes beyond size, which is what the file had at first */
+	u64 highest;  /* growing: end of the highest write since it was loaded; atomic */
 	GMutex rmw;   /* serialises writes of parts of an O_DIRECT unit */
 	int in_flight;
 };

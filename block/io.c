@@ -258,6 +258,15 @@ static int null_io(const struct io *io)
 	return 0;
 }
 
+static void note_highest(struct image *img, u64 end)
+{
+	u64 was = __atomic_load_n(&img->highest, __ATOMIC_RELAXED);
+
+	while (end > was && !__atomic_compare_exchange_n(&img->highest, &was, end, true,
+							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 int image_io(struct image *img, const struct io *given)
 {
 	struct io io = *given;
@@ -268,6 +277,8 @@ int image_io(struct image *img, const struct io *given)
 		io.flags &= ~BLOCK_FUA;
 	if (!img->o.unmap)
 		io.flags &= ~BLOCK_MAY_UNMAP;
+	if (img->growing && io.op == IO_WRITE)
+		note_highest(img, io.offset + io.bytes);
 	switch (io.op) {
 	case IO_READ:
 	case IO_WRITE: return file_rw(img, &io);

@@ -214,21 +214,6 @@ static int unload(struct block_backend *b, GError **err)
 	return ret;
 }
 
-int node_require(struct block_backend *b, enum image_use want, GError **err)
-{
-	int ret;
-
-	if (!b->img)
-		return 0;
-	if (b->backing) {
-		ret = node_require(b->backing, IMAGE_READ, err);
-		if (ret)
-			return ret;
-	}
-	ret = image_require(b->img, b->overlay ? IMAGE_READ : want, err);
-	return ret ? ret : load(b, err);
-}
-
 void node_release(struct block_backend *b)
 {
 	g_autoptr(GError) why = NULL;
@@ -243,6 +228,24 @@ void node_release(struct block_backend *b)
 	image_release(b->img, IMAGE_UNUSED);
 	if (b->backing)
 		node_release(b->backing);
+}
+
+int node_require(struct block_backend *b, enum image_use want, GError **err)
+{
+	bool used = b->img && b->img->want != IMAGE_UNUSED;
+	int ret = 0;
+
+	if (!b->img)
+		return 0;
+	if (b->backing)
+		ret = node_require(b->backing, IMAGE_READ, err);
+	if (!ret)
+		ret = image_require(b->img, b->overlay ? IMAGE_READ : want, err);
+	if (!ret)
+		ret = load(b, err);
+	if (ret && !used)
+		node_release(b);
+	return ret;
 }
 
 int block_attach(struct block_backend *b, const struct block_user *user, bool writable,

@@ -68,6 +68,10 @@ static void account(struct block_backend *b, const struct block_req *r)
 void block_get_stats(const struct block_backend *b, struct block_stats *s)
 {
 	*s = b->stats;
+	/* Where a format writes in its file. */
+	if (b->img && !b->child)
+		s->wr_highest_offset = MAX(s->wr_highest_offset,
+					   __atomic_load_n(&b->img->highest, __ATOMIC_RELAXED));
 }
 
 /* ---- Life of a request ---- */

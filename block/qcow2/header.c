@@ -261,5 +261,5 @@ int qcow2_header_check_write(const struct qcow2_header *h, const char *filename,
 			  filename, h->snapshots);
 	else
 		return 0;
-	return -EROFS;
+	return -EINVAL;
 }

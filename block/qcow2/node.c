@@ -63,7 +63,7 @@ static void clear(struct qcow2 *q)
 	g_clear_pointer(&q->metadata, g_hash_table_destroy);
 	g_clear_pointer(&q->freed, g_array_unref);
 	g_clear_pointer(&q->unpacked, g_free);
-	q->unpacked_from = 0;
+	q->unpacked_from = UINT64_MAX;
 	q->freed_clusters = q->hint = 0;
 	q->l1_lo = q->ref_lo = UINT32_MAX;
 	q->l1_hi = q->ref_hi = 0;
@@ -407,6 +407,7 @@ struct format *qcow2_open(struct block_backend *b, JsonObject *opts, GError **er
 	g_mutex_init(&q->unpack_lock);
 	g_cond_init(&q->left);
 	g_queue_init(&q->ranges);
+	clear(q);
 	if (take_opts(q, opts, err) || read_header(q, err)) {
 		qcow2_close(&q->f);
 		return NULL;

@@ -72,7 +72,7 @@ struct qcow2_header {
 int qcow2_header_read(struct image *img, struct qcow2_header *h, GError **err);
 void qcow2_header_clear(struct qcow2_header *h);
 
-/* qcow2_header_check_write() - why an image that can be read must not be written: -EROFS with @err
+/* qcow2_header_check_write() - why an image that can be read must not be written: -EINVAL with @err
  * (refcounts that may be wrong, known corruption, internal snapshots); else 0. */
 int qcow2_header_check_write(const struct qcow2_header *h, const char *filename, GError **err);
 
@@ -134,7 +134,7 @@ struct qcow2 {
 	GMutex sync_lock;
 
 	GMutex unpack_lock;
-	u64 unpacked_from; /* place in the file of the cluster in @unpacked; 0: none */
+	u64 unpacked_from; /* place in the file of the cluster in @unpacked; UINT64_MAX: none */
 	u8 *unpacked;
 };
 

@@ -80,7 +80,7 @@ static int unpack(struct qcow2 *q, const struct qcow2_run *run)
 		return 0;
 	if (!q->unpacked)
 		q->unpacked = g_malloc(q->cluster_size);
-	q->unpacked_from = 0;
+	q->unpacked_from = UINT64_MAX;
 	ret = qcow2_pread(q, run->host, packed, run->packed);
 	if (ret)
 		return ret;

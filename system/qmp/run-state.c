@@ -1,6 +1,7 @@
 /* system/qmp/run-state.c - commands that run, stop, reset and end the machine. */
 #include "qapi/gen/run-state.h"
 
+#include "block/block.h"
 #include "migration/migration.h"
 #include "system/dump.h"
 #include "system/emulator.h"
@@ -23,6 +24,8 @@ void qmp_stop(struct machine *m, GError **err)
 		migration_set_autostart(e->migration, false);
 	else
 		vm_stop(m->vm, RUN_STATE_PAUSED);
+	/* So that a copy that is made of an image now is a good one. */
+	block_flush_all();
 }
 
 void qmp_cont(struct machine *m, GError **err)
