@@ -4,6 +4,9 @@
 import os
 import pathlib
 import re
+import shutil
+import subprocess
+import unittest
 
 from lib.libvirt import NAME, LibvirtTest, VirshError
 from lib.testcase import main
@@ -135,6 +138,49 @@ class Operations(LibvirtTest):
         self.refused('IOThreads not supported', 'iothreadadd', '1')
         self.refused('no screens', 'screenshot', self.path('x.png'))
         self.refused('storage type raw', 'snapshot-create-as', 's1')
+
+
+@unittest.skipUnless(shutil.which('qemu-img'), 'needs qemu-img (Debian: qemu-utils)')
+class Qcow2(LibvirtTest):
+    def image(self, name, *options):
+        subprocess.run(['qemu-img', 'create', '-q', '-f', 'qcow2', *options, self.path(name), '16M'], check=True)
+        return self.path(name)
+
+    def check(self, name):
+        subprocess.run(['qemu-img', 'check', '-q', self.path(name)], check=True)
+
+    def test_disk(self):
+        """A chain as the disk of the domain, and one that is plugged: information, size, save, restore."""
+        virsh = self.host_virsh
+        self.image('base')
+        top = self.image('top', '-b', 'base', '-F', 'qcow2')
+        self.host = self.daemon()
+        self.define(self.host, qcow2=top)
+        virsh('start')
+        self.host.serial.wait(r'READY\n', 60)
+        self.assertRegex(virsh('domblkinfo', 'vda'), r'Capacity: +16777216')
+        virsh('blockresize', 'vda', '32M')
+        self.assertRegex(virsh('domblkinfo', 'vda'), r'Capacity: +33554432')
+        plugged = pathlib.Path(self.path('plugged.xml'))
+        plugged.write_text("<disk type='file' device='disk'><driver name='qemu' type='qcow2' discard='unmap'/>"
+                           "<source file='%s'/><target dev='vdb' bus='virtio'/></disk>" %
+                           self.image('more', '-b', 'base', '-F', 'qcow2'), 'ascii')
+        virsh('attach-device', str(plugged), '--live')
+        self.assertIn('rd_req', virsh('domblkstat', 'vdb'))
+        virsh('detach-disk', 'vdb', '--live')
+        self.wait_for(lambda: 'vdb' not in virsh('domblklist'), 'the disk is gone')
+        self.check('more')
+        self.new_serial(self.host)
+        virsh('save', self.path('saved'))
+        self.check('top')
+        self.host.virsh('restore', self.path('saved'))
+        self.assertEqual(virsh('domstate'), 'running')
+        self.assertRegex(virsh('domblkinfo', 'vda'), r'Capacity: +33554432')
+        virsh('destroy')
+        self.check('top')
+
+    def host_virsh(self, command, *args):
+        return self.host.virsh(command, NAME, *args)
 
 
 if __name__ == '__main__':

@@ -230,17 +230,20 @@ class LibvirtTest(FunctionalTest):
         self.addCleanup(daemon.serial.close)
         return daemon.serial
 
-    def define(self, daemon, append='window=16M rate=20', vcpus=1, devices='', **kwargs):
-        """A domain with the guest that checks its own memory; its serial port is daemon.serial."""
+    def define(self, daemon, append='window=16M rate=20', vcpus=1, devices='', qcow2=None, **kwargs):
+        """A domain with the guest that checks its own memory; its serial port is daemon.serial.
+
+        qcow2: path of an image for vda, instead of a raw one of 1 MiB.
+        """
         boot = '<kernel>%s</kernel><cmdline>%s</cmdline>' % (host.guest('writer', self.arch), append)
         serial = ("<serial type='unix'><source mode='connect' path='%s/serial'/><target port='0'/></serial>"
                   % daemon.ports)
-        disk = pathlib.Path(self.path('disk.raw'))
-        disk.write_bytes(b'')
-        with open(disk, 'r+b') as f:
-            f.truncate(1 << 20)
-        disk = ("<disk type='file' device='disk'><driver name='qemu' type='raw' cache='none'/>"
-                "<source file='%s'/><target dev='vda' bus='virtio'/></disk>" % disk)
+        disk = qcow2 or self.path('disk.raw')
+        if not qcow2:
+            with open(disk, 'wb') as f:
+                f.truncate(1 << 20)
+        disk = ("<disk type='file' device='disk'><driver name='qemu' type='%s' cache='none'/>"
+                "<source file='%s'/><target dev='vda' bus='virtio'/></disk>" % ('qcow2' if qcow2 else 'raw', disk))
         values = {'type': 'qemu', 'uuid': UUID, 'memory': 128, 'vcpus': vcpus, 'arch': self.arch,
                   'machine': 'virt', 'boot': boot, 'os_attributes': '', 'features': "<gic version='3'/>",
                   'cpu': "<cpu mode='custom' match='exact' check='none'>"
