@@ -29,30 +29,39 @@ SAME(ABD_v, i->u ? E_VABDU : E_VABD, 0)
 SAME(MUL_v, E_VMUL, 0)
 SAME(SHL_v, i->u ? E_VSHLVU : E_VSHLV, i->s)
 
+/* Half the sum: what both have, and half of what one of them has. */
+bool trans_HADD_v(struct trans *t, const struct a64_HADD_v *i)
+{
+	if (!e_has_vectors())
+		return false;
+	e_v(t, E_VXOR, 0, E_V0, i->rn, i->rm);
+	e_vshifti(t, i->u ? E_SHR : E_SAR, i->size, E_V0, E_V0, 1);
+	e_v(t, E_VAND, 0, E_V1, i->rn, i->rm);
+	return e_v(t, E_VADD, i->size, i->rd, E_V0, E_V1) && done(t, i->q, 0, i->rd);
+}
+
+/* Half of what one of them has, less what only the second has. */
+bool trans_HSUB_v(struct trans *t, const struct a64_HSUB_v *i)
+{
+	if (!e_has_vectors())
+		return false;
+	e_v(t, E_VXOR, 0, E_V0, i->rn, i->rm);
+	e_vshifti(t, i->u ? E_SHR : E_SAR, i->size, E_V0, E_V0, 1);
+	e_v(t, E_VANDN, 0, E_V1, i->rn, i->rm);
+	return e_v(t, E_VSUB, i->size, i->rd, E_V0, E_V1) && done(t, i->q, 0, i->rd);
+}
+
+/* What any has, less half of what only one has. */
 bool trans_RHADD_v(struct trans *t, const struct a64_RHADD_v *i)
 {
-	return e_has_vectors() && i->u && e_v(t, E_VAVGU, i->size, i->rd, i->rn, i->rm) &&
-	       done(t, i->q, 0, i->rd);
-}
-
-static bool saturating(struct trans *t, enum e_vop op, const struct a64_QADD_v *i)
-{
-	if (!e_has_vectors() || i->s || i->size > 1)
+	if (!e_has_vectors())
 		return false;
-	return e_v(t, op, i->size, i->rd, harmless(t, i->q, i->rn, E_V0),
-		   harmless(t, i->q, i->rm, E_V1));
-}
-
-bool trans_QADD_v(struct trans *t, const struct a64_QADD_v *i)
-{
-	return saturating(t, i->u ? E_VUQADD : E_VSQADD, i);
-}
-
-bool trans_QSUB_v(struct trans *t, const struct a64_QSUB_v *i)
-{
-	struct a64_QADD_v same = { i->q, i->u, i->s, i->size, i->rm, i->rn, i->rd };
-
-	return saturating(t, i->u ? E_VUQSUB : E_VSQSUB, &same);
+	if (i->u && e_v(t, E_VAVGU, i->size, i->rd, i->rn, i->rm))
+		return done(t, i->q, 0, i->rd);
+	e_v(t, E_VXOR, 0, E_V0, i->rn, i->rm);
+	e_vshifti(t, i->u ? E_SHR : E_SAR, i->size, E_V0, E_V0, 1);
+	e_v(t, E_VOR, 0, E_V1, i->rn, i->rm);
+	return e_v(t, E_VSUB, i->size, i->rd, E_V1, E_V0) && done(t, i->q, 0, i->rd);
 }
 
 /* d = d op2 (n op m) */
@@ -275,24 +284,8 @@ bool trans_ADDLV_v(struct trans *t, const struct a64_ADDLV_v *i)
 
 /* ---- shift by a constant ---- */
 
-static unsigned imm_size(unsigned imm)
-{
-	return 28 - __builtin_clz(imm);
-}
-
-static unsigned imm_right(unsigned imm)
-{
-	return (16u << imm_size(imm)) - imm;
-}
-
-static unsigned imm_left(unsigned imm)
-{
-	return imm - (8u << imm_size(imm));
-}
-
-/* d = a >> n, with the last bit shifted out added if @round; destroys E_V0 then. */
-static void shift_right(struct trans *t, bool sign, bool round, unsigned lg, unsigned d, unsigned a,
-			unsigned n)
+void vec_shift_right(struct trans *t, bool sign, bool round, unsigned lg, unsigned d, unsigned a,
+		     unsigned n)
 {
 	unsigned bits = 8u << lg;
 
@@ -309,7 +302,7 @@ bool trans_SHR_i(struct trans *t, const struct a64_SHR_i *i)
 {
 	if (!e_has_vectors())
 		return false;
-	shift_right(t, !i->u, false, imm_size(i->imm), i->rd, i->rn, imm_right(i->imm));
+	vec_shift_right(t, !i->u, false, vec_imm_size(i->imm), i->rd, i->rn, vec_imm_right(i->imm));
 	return done(t, i->q, i->s, i->rd);
 }
 
@@ -317,17 +310,17 @@ bool trans_RSHR_i(struct trans *t, const struct a64_RSHR_i *i)
 {
 	if (!e_has_vectors())
 		return false;
-	shift_right(t, !i->u, true, imm_size(i->imm), i->rd, i->rn, imm_right(i->imm));
+	vec_shift_right(t, !i->u, true, vec_imm_size(i->imm), i->rd, i->rn, vec_imm_right(i->imm));
 	return done(t, i->q, i->s, i->rd);
 }
 
 static bool shift_add(struct trans *t, const struct a64_SHR_i *i, bool round)
 {
-	unsigned lg = imm_size(i->imm);
+	unsigned lg = vec_imm_size(i->imm);
 
 	if (!e_has_vectors())
 		return false;
-	shift_right(t, !i->u, round, lg, E_V1, i->rn, imm_right(i->imm));
+	vec_shift_right(t, !i->u, round, lg, E_V1, i->rn, vec_imm_right(i->imm));
 	return e_v(t, E_VADD, lg, i->rd, i->rd, E_V1) && done(t, i->q, i->s, i->rd);
 }
 
@@ -349,14 +342,14 @@ bool trans_SHL_i(struct trans *t, const struct a64_SHL_i *i)
 {
 	if (!e_has_vectors())
 		return false;
-	e_vshifti(t, E_SHL, imm_size(i->imm), i->rd, i->rn, imm_left(i->imm));
+	e_vshifti(t, E_SHL, vec_imm_size(i->imm), i->rd, i->rn, vec_imm_left(i->imm));
 	return done(t, i->q, i->s, i->rd);
 }
 
 /* The lower n bits of d stay. */
 bool trans_SLI_i(struct trans *t, const struct a64_SLI_i *i)
 {
-	unsigned lg = imm_size(i->imm), n = imm_left(i->imm), bits = 8u << lg;
+	unsigned lg = vec_imm_size(i->imm), n = vec_imm_left(i->imm), bits = 8u << lg;
 
 	if (!e_has_vectors())
 		return false;
@@ -369,7 +362,7 @@ bool trans_SLI_i(struct trans *t, const struct a64_SLI_i *i)
 /* The upper n bits of d stay. */
 bool trans_SRI_i(struct trans *t, const struct a64_SRI_i *i)
 {
-	unsigned lg = imm_size(i->imm), n = imm_right(i->imm), bits = 8u << lg;
+	unsigned lg = vec_imm_size(i->imm), n = vec_imm_right(i->imm), bits = 8u << lg;
 
 	if (!e_has_vectors())
 		return false;
@@ -381,8 +374,7 @@ bool trans_SRI_i(struct trans *t, const struct a64_SRI_i *i)
 
 /* ---- narrowing and widening ---- */
 
-/* The narrowed E_V0 becomes the lower half of d, or the upper one if @q. */
-static bool put_narrow(struct trans *t, unsigned q, unsigned d)
+bool vec_put_narrow(struct trans *t, unsigned q, unsigned d)
 {
 	if (q)
 		e_v(t, E_VLOWS, 0, d, d, E_V0);
@@ -396,23 +388,23 @@ bool trans_XTN_v(struct trans *t, const struct a64_XTN_v *i)
 	if (!e_has_vectors())
 		return false;
 	e_vnarrow(t, i->size, i->q ? E_V0 : i->rd, i->rn);
-	return !i->q || put_narrow(t, i->q, i->rd);
+	return !i->q || vec_put_narrow(t, i->q, i->rd);
 }
 
 bool trans_SHRN_i(struct trans *t, const struct a64_SHRN_i *i)
 {
-	unsigned lg = imm_size(i->imm);
+	unsigned lg = vec_imm_size(i->imm);
 
 	if (!e_has_vectors())
 		return false;
-	shift_right(t, false, i->r, lg + 1, E_V1, i->rn, imm_right(i->imm));
+	vec_shift_right(t, false, i->r, lg + 1, E_V1, i->rn, vec_imm_right(i->imm));
 	e_vnarrow(t, lg, E_V0, E_V1);
-	return put_narrow(t, i->q, i->rd);
+	return vec_put_narrow(t, i->q, i->rd);
 }
 
 bool trans_SHLL_i(struct trans *t, const struct a64_SHLL_i *i)
 {
-	unsigned lg = imm_size(i->imm), n = imm_left(i->imm);
+	unsigned lg = vec_imm_size(i->imm), n = vec_imm_left(i->imm);
 
 	if (!e_has_vectors())
 		return false;
@@ -504,16 +496,13 @@ static void multiply_wide(struct trans *t, bool sign, unsigned lg)
 		e_v(t, E_VMUL, lg + 1, E_V0, E_V0, E_V1);
 }
 
-/* All elements of E_V1 = the one that the fields name; size is 1 or 2. */
-static void element(struct trans *t, unsigned size, unsigned hlm, unsigned rm)
+void vec_element(struct trans *t, unsigned size, unsigned hlm, unsigned rm)
 {
 	if (size == 1)
 		e_vdup(t, 1, E_V1, rm, hlm);
 	else
 		e_vdup(t, 2, E_V1, rm | (hlm & 1) << 4, hlm >> 1);
 }
-
-#define ELEMENT(t, i) element(t, (i)->size, (i)->h << 2 | (i)->l << 1 | (i)->m, (i)->rm)
 
 enum product { PRODUCT_SET, PRODUCT_ADD, PRODUCT_SUB };
 
@@ -541,7 +530,7 @@ static bool put_product(struct trans *t, enum product how, unsigned lg, unsigned
 	{                                                                                          \
 		if (!e_has_vectors())                                                              \
 			return false;                                                              \
-		ELEMENT(t, i);                                                                     \
+		VEC_ELEMENT(t, i);                                                                 \
 		e_vwiden(t, !i->u, i->size, E_V0, i->rn, i->q);                                    \
 		e_vwiden(t, !i->u, i->size, E_V1, E_V1, 0);                                        \
 		multiply_wide(t, !i->u, i->size);                                                  \
@@ -560,9 +549,9 @@ static bool high_half(struct trans *t, const struct a64_ADDL_v *i, enum e_vop op
 	if (!e_has_vectors())
 		return false;
 	e_v(t, op, lg + 1, E_V1, i->rn, i->rm);
-	shift_right(t, false, i->u, lg + 1, E_V1, E_V1, 8u << lg);
+	vec_shift_right(t, false, i->u, lg + 1, E_V1, E_V1, 8u << lg);
 	e_vnarrow(t, lg, E_V0, E_V1);
-	return put_narrow(t, i->q, i->rd);
+	return vec_put_narrow(t, i->q, i->rd);
 }
 
 bool trans_ADDHN_v(struct trans *t, const struct a64_ADDHN_v *i)
@@ -585,7 +574,7 @@ bool trans_MUL_e(struct trans *t, const struct a64_MUL_e *i)
 {
 	if (!e_has_vectors())
 		return false;
-	ELEMENT(t, i);
+	VEC_ELEMENT(t, i);
 	return e_v(t, E_VMUL, i->size, i->rd, i->rn, E_V1) && done(t, i->q, 0, i->rd);
 }
 
@@ -593,7 +582,7 @@ bool trans_MLA_e(struct trans *t, const struct a64_MLA_e *i)
 {
 	if (!e_has_vectors())
 		return false;
-	ELEMENT(t, i);
+	VEC_ELEMENT(t, i);
 	return accumulate(t, E_VMUL, i->size, i->rn, E_V1, i->rd, E_VADD) &&
 	       done(t, i->q, 0, i->rd);
 }
@@ -602,7 +591,7 @@ bool trans_MLS_e(struct trans *t, const struct a64_MLS_e *i)
 {
 	if (!e_has_vectors())
 		return false;
-	ELEMENT(t, i);
+	VEC_ELEMENT(t, i);
 	return accumulate(t, E_VMUL, i->size, i->rn, E_V1, i->rd, E_VSUB) &&
 	       done(t, i->q, 0, i->rd);
 }
@@ -619,7 +608,7 @@ bool trans_DOT_e(struct trans *t, const struct a64_DOT_e *i)
 {
 	if (!e_has_vectors())
 		return false;
-	element(t, 2, i->h << 2 | i->l << 1 | i->m, i->rm);
+	vec_element(t, 2, i->h << 2 | i->l << 1 | i->m, i->rm);
 	e_vdot(t, !i->u, i->rd, i->rn, E_V1);
 	return done(t, i->q, 0, i->rd);
 }

@@ -126,9 +126,9 @@ bool trans_EXT_v(struct trans *t, const struct a64_EXT_v *i)
 
 bool trans_TBL(struct trans *t, const struct a64_TBL *i)
 {
-	if (!e_has_vectors() || i->x)
+	if (!e_has_vectors())
 		return false;
-	e_vtable(t, i->rd, i->rn, i->len + 1u, i->rm);
+	e_vtable(t, i->x, i->rd, i->rn, i->len + 1u, i->rm);
 	return done(t, i->q, i->rd);
 }
 

@@ -92,12 +92,6 @@ static const u32 simple[][4] = {
 	[E_VLOWS] = ALL(0x6c),
 	[E_VHIGHS] = ALL(0x6d),
 };
-static const u32 saturating[][2] = {
-	[E_VSQADD] = { I(0xec), I(0xed) },
-	[E_VSQSUB] = { I(0xe8), I(0xe9) },
-	[E_VUQADD] = { I(0xdc), I(0xdd) },
-	[E_VUQSUB] = { I(0xd8), I(0xd9) },
-};
 
 static bool commutes(enum e_vop op)
 {
@@ -267,19 +261,6 @@ static void multiply_bytes(struct trans *t, unsigned a, unsigned b)
 	x_v(t, V_POR, X_T1, X_T1, X_T0);
 }
 
-/* What differs from the sum without saturation has been saturated. */
-static void saturate(struct trans *t, enum e_vop op, unsigned lg, unsigned a, unsigned b)
-{
-	enum e_vop plain = op == E_VSQADD || op == E_VUQADD ? E_VADD : E_VSUB;
-	unsigned ra = xv_use(t, a, X_T0);
-
-	xv_op(t, saturating[op][lg], X_T1, ra, b);
-	xv_op(t, simple[plain][lg], X_T0, ra, b);
-	x_v(t, V_PXOR, X_T0, X_T0, X_T1);
-	x_vm(t, V_POR, X_T0, X_T0, RBP, CPU_FIELD(v_saturated));
-	x_vm(t, V_MOVUPS_STORE, X_T0, 0, RBP, CPU_FIELD(v_saturated));
-}
-
 static void unzip(struct trans *t, bool odd, unsigned lg, unsigned a, unsigned b)
 {
 	if (lg == 2) {
@@ -324,10 +305,7 @@ static bool compose(struct trans *t, enum e_vop op, unsigned lg, unsigned a, uns
 	case E_VSQADD:
 	case E_VSQSUB:
 	case E_VUQADD:
-	case E_VUQSUB:
-		if (lg < 2)
-			saturate(t, op, lg, a, b);
-		return lg < 2;
+	case E_VUQSUB: xv_saturating(t, op, lg, a, b); return true;
 	case E_VUZP1:
 	case E_VUZP2: unzip(t, op == E_VUZP2, lg, a, b); return true;
 	case E_VTRN1:
@@ -506,7 +484,7 @@ void e_vdot(struct trans *t, bool sign, unsigned d, unsigned a, unsigned b)
 	xv_put(t, d, rd);
 }
 
-void e_vtable(struct trans *t, unsigned d, unsigned first, unsigned n, unsigned b)
+void e_vtable(struct trans *t, bool keep, unsigned d, unsigned first, unsigned n, unsigned b)
 {
 	const unsigned v0 = host_vreg(E_V0), v1 = host_vreg(E_V1);
 	unsigned index = xv_use(t, b, v0);
@@ -521,6 +499,27 @@ void e_vtable(struct trans *t, unsigned d, unsigned first, unsigned n, unsigned 
 		if (k + 1 < n)
 			xv_k(t, I(0xf8), v0, index, K_SIXTEEN);
 		index = v0;
+	}
+	if (keep) { /* where the index is not less than 16 * n */
+		index = xv_use(t, b, v0);
+		xv_k(t, simple[E_VMAXU][0], X_T0, index, K_TABLES + n - 1);
+		x_v(t, simple[E_VEQ][0], X_T0, X_T0, index);
+		xv_op(t, V_PAND, X_T0, X_T0, d);
+		x_v(t, V_POR, X_T1, X_T1, X_T0);
+	}
+	xv_put(t, d, X_T1);
+}
+
+void e_vmix3(struct trans *t, bool join, unsigned lg, unsigned k, unsigned d, unsigned first)
+{
+	unsigned mask = (join ? K_JOIN3 : K_SPLIT3) + (lg * 3 + k) * 3;
+
+	for (unsigned j = 0; j < 3; j++) {
+		unsigned r = j ? X_T0 : X_T1;
+
+		xv_k(t, V_PSHUFB, r, xv_use(t, (first + j) & 31, r), mask + j);
+		if (j)
+			x_v(t, V_POR, X_T1, X_T1, X_T0);
 	}
 	xv_put(t, d, X_T1);
 }

@@ -45,6 +45,32 @@ static void fill_reverse(u8 *to, unsigned size, unsigned container)
 		to[i] = i ^ (container - size);
 }
 
+/* One of the shuffles K_JOIN3 or K_SPLIT3: what result @k takes of operand @j. */
+static void fill_mix3(u8 *to, bool join, unsigned lg, unsigned k, unsigned j)
+{
+	unsigned in_element = (1u << lg) - 1;
+
+	for (unsigned i = 0; i < 16; i++) {
+		unsigned at = 16 * k + i, from; /* from: byte of all three operands */
+
+		if (join)
+			from = (at >> lg) % 3 * 16 + ((at >> lg) / 3 << lg) + (at & in_element);
+		else
+			from = (((i >> lg) * 3 + k) << lg) + (i & in_element);
+		to[i] = from / 16 == j ? from % 16 : 0x80;
+	}
+}
+
+static void make_mixes(u8 *k)
+{
+	for (unsigned n = 0; n < 36; n++) {
+		fill_mix3(k + 16 * (K_JOIN3 + n), true, n / 9, n / 3 % 3, n % 3);
+		fill_mix3(k + 16 * (K_SPLIT3 + n), false, n / 9, n / 3 % 3, n % 3);
+	}
+	for (unsigned n = 0; n < 4; n++)
+		fill_const(k + 16 * (K_TABLES + n), 1, 16 * (n + 1));
+}
+
 static void make_masks(u8 *k)
 {
 	static const u64 low[] = { 0xff, 0xffff, 0xffffffff };
@@ -112,7 +138,9 @@ static void make_consts(struct trans *t)
 		k[16 * K_COUNT + n] = __builtin_popcount(n);
 		k[16 * K_FLIP + n] = (n & 1) << 7 | (n & 2) << 5 | (n & 4) << 3 | (n & 8) << 1;
 	}
+	fill_const(k + 16 * K_BIT_30, 8, 1u << 30);
 	make_masks(k);
+	make_mixes(k);
 	fill_reverse(k + 16 * K_REV16_8, 1, 2);
 	fill_reverse(k + 16 * K_REV32_8, 1, 4);
 	fill_reverse(k + 16 * K_REV64_8, 1, 8);

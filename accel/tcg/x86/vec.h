@@ -76,6 +76,9 @@ void xv_op(struct trans *t, u32 op, unsigned reg, unsigned a, unsigned v);
 /* d = op a, b as one instruction */
 void xv_op3(struct trans *t, u32 op, unsigned d, unsigned a, unsigned b);
 
+/* X_T1 = a op b, one of E_VSQADD to E_VUQSUB; what has been saturated is remembered. */
+void xv_saturating(struct trans *t, enum e_vop op, unsigned lg, unsigned a, unsigned b);
+
 /* Constants of 16 bytes in code memory; the masks are indexed by a number of bits. */
 enum host_const {
 	K_ONES_8,  /* 1 in each byte */
@@ -115,7 +118,13 @@ enum host_const {
 	K_MXCSR = K_TOP_8 + 8, /* the default MXCSR */
 	K_CRC32,               /* t^96 / P, and P of CRC-32, reflected */
 	K_SHA1,                /* the constants of the first three kinds of rounds */
-	HOST_CONSTS = K_SHA1 + 3
+	K_BIT_30 = K_SHA1 + 3, /* 1 << 30 in each doubleword */
+	K_TABLES,              /* 16 * n in each byte, n = 1 to 4 */
+	/* Shuffles by size, result and operand: three vectors as one every third element of which
+	 * is from the same vector, and back. */
+	K_JOIN3 = K_TABLES + 4,
+	K_SPLIT3 = K_JOIN3 + 36,
+	HOST_CONSTS = K_SPLIT3 + 36
 };
 extern const u8 *host_consts; /* in code memory, writable address */
 

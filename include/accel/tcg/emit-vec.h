@@ -46,7 +46,8 @@ enum e_vop {
 	E_VABD,
 	E_VABDU,
 	E_VAVGU,  /* (a + b + 1) >> 1 without overflow */
-	E_VSQADD, /* saturating; remembered in tcg_cpu.v_saturated */
+	E_VSQADD, /* saturating; remembered in tcg_cpu.v_saturated; E_V0, E_V1 are destroyed, and a
+		   * is not E_V1, b not E_V0 */
 	E_VSQSUB,
 	E_VUQADD,
 	E_VUQSUB,
@@ -89,8 +90,19 @@ bool e_vaddlp(struct trans *t, bool sign, unsigned lg, unsigned d, unsigned a);
 void e_vsum8(struct trans *t, unsigned d, unsigned a);
 /* Sums of the products of four neighbouring bytes each, added to d. */
 void e_vdot(struct trans *t, bool sign, unsigned d, unsigned a, unsigned b);
-/* Bytes of the n tables from @first on that b indexes, else 0. */
-void e_vtable(struct trans *t, unsigned d, unsigned first, unsigned n, unsigned b);
+/* Bytes of the n tables from @first on that b indexes, else 0, or if @keep what is in d. */
+void e_vtable(struct trans *t, bool keep, unsigned d, unsigned first, unsigned n, unsigned b);
+/* Of three vectors from @first on, 48 bytes of memory: part @k of what is stored for them as
+ * structures (@join), or what structures loaded into them have as member @k. */
+void e_vmix3(struct trans *t, bool join, unsigned lg, unsigned k, unsigned d, unsigned first);
+
+/* The elements of twice the size lg saturated to it, in the lower half; upper half 0. E_V0 is
+ * destroyed. */
+enum e_vnarrow { E_NARROW_SIGNED, E_NARROW_UNSIGNED, E_NARROW_TO_UNSIGNED };
+bool e_vqnarrow(struct trans *t, enum e_vnarrow how, unsigned lg, unsigned d, unsigned a);
+/* Upper halves of doubled products, saturated; lg is 1 or 2. E_V0 and E_V1 are destroyed; a is not
+ * E_V1, b not E_V0. */
+void e_vqdmulh(struct trans *t, bool round, unsigned lg, unsigned d, unsigned a, unsigned b);
 
 /* Element @index of a to a general register (@w with @sign: extend to 64 bits), and back. */
 void e_vget(struct trans *t, bool sign, unsigned w, unsigned lg, unsigned d, unsigned a,
