@@ -57,6 +57,15 @@ void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key)
 	cpu->state_key = key;
 }
 
+void tcg_set_views(struct tcg_cpu *cpu, struct tcg_mmu *const views[2], struct tcg_mmu *data)
+{
+}
+
+void tcg_select_data(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
+{
+	cpu->mmu = mmu;
+}
+
 void region_enter(struct tcg_cpu *cpu)
 {
 }

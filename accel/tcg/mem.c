@@ -5,7 +5,9 @@
 
 #define TLB2_READABLE 1u
 #define TLB2_WRITABLE 2u
-#define TLB2_TRACK    4u /* first_store not called yet */
+#define TLB2_TRACK    4u  /* first_store not called yet */
+#define TLB2_EXEC     8u  /* instructions may be fetched... */
+#define TLB2_GUARDED  16u /* ... and this is tcg_page.guarded */
 
 struct tcg_mmu *tcg_mmu_create(void)
 {
@@ -149,10 +151,10 @@ static bool second_level(struct tcg_mmu *mmu, u64 va, enum tcg_access access, st
 	return access == TCG_READ ? page->readable : page->writable;
 }
 
-/* A place for @va: its own, a void one, or each in turn. */
+/* A place for @va, which has none: a void one, or each in turn. */
 static struct tlb2_entry *second_place(struct tcg_mmu *mmu, u64 va)
 {
-	struct tlb2_entry *e = second_find(mmu, va), *set = second_set(mmu, va);
+	struct tlb2_entry *e = NULL, *set = second_set(mmu, va);
 
 	for (unsigned way = 0; !e && way < TLB2_WAYS; way++)
 		if (set[way].gen != mmu->gen)
@@ -162,16 +164,45 @@ static struct tlb2_entry *second_place(struct tcg_mmu *mmu, u64 va)
 
 static void second_put(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
 {
-	struct tlb2_entry *e = second_place(mmu, va);
+	struct tlb2_entry *known = second_find(mmu, va), *e = known ? known : second_place(mmu, va);
+	u64 exec = known ? known->page & (TLB2_EXEC | TLB2_GUARDED) : 0;
 
 	*e = (struct tlb2_entry){
 		.page = (va & TCG_PAGE_MASK) | (page->readable ? TLB2_READABLE : 0) |
-			(page->writable ? TLB2_WRITABLE : 0) | (page->track ? TLB2_TRACK : 0),
+			(page->writable ? TLB2_WRITABLE : 0) | (page->track ? TLB2_TRACK : 0) |
+			exec,
 		.phys = page->phys,
 		.host = page->host,
 		.gen = mmu->gen,
 		.write_gen = mmu->write_gen,
 	};
+}
+
+/* The same for instructions. */
+static bool second_exec(struct tcg_mmu *mmu, u64 va, struct tcg_page *page)
+{
+	const struct tlb2_entry *e = second_find(mmu, va);
+
+	if (!e || !(e->page & TLB2_EXEC))
+		return false;
+	*page = (struct tcg_page){ .phys = e->phys,
+				   .host = e->host,
+				   .guarded = e->page & TLB2_GUARDED };
+	return true;
+}
+
+static void second_put_exec(struct tcg_mmu *mmu, u64 va, const struct tcg_page *page)
+{
+	struct tlb2_entry *e = second_find(mmu, va);
+
+	if (!e) {
+		e = second_place(mmu, va);
+		*e = (struct tlb2_entry){ .page = va & TCG_PAGE_MASK,
+					  .phys = page->phys,
+					  .host = page->host,
+					  .gen = mmu->gen };
+	}
+	e->page |= TLB2_EXEC | (page->guarded ? TLB2_GUARDED : 0);
 }
 
 static bool special_find(const struct tcg_mmu *mmu, const struct tlb_special *e, u64 va,
@@ -192,15 +223,19 @@ static void special_put(const struct tcg_mmu *mmu, struct tlb_special *e, u64 va
 
 void tcg_exec_page(struct tcg_cpu *cpu, u64 va, struct tcg_page *page)
 {
-	struct tlb_special *e = special_slot(cpu->mmu->exec, EXEC_SIZE, va);
+	struct tcg_mmu *mmu = cpu->mmu;
+	struct tlb_special *e = special_slot(mmu->exec, EXEC_SIZE, va);
 
-	if (special_find(cpu->mmu, e, va, TCG_EXEC, page))
+	if (special_find(mmu, e, va, TCG_EXEC, page))
 		return;
-	cpu->ops->fill(cpu, va, TCG_EXEC, 4, page);
-	if (page->host) {
-		special_put(cpu->mmu, e, va, TCG_EXEC, page);
-		cpu->mmu->exec_seen[exec_index(va) / 64] |= (u64)1 << exec_index(va) % 64;
+	if (!second_exec(mmu, va, page)) {
+		cpu->ops->fill(cpu, va, TCG_EXEC, 4, page);
+		if (!page->host)
+			return;
+		second_put_exec(mmu, va, page);
+		mmu->exec_seen[exec_index(va) / 64] |= (u64)1 << exec_index(va) % 64;
 	}
+	special_put(mmu, e, va, TCG_EXEC, page);
 }
 
 /* ---- first level ---- */

@@ -165,8 +165,9 @@ void tcg_cpu_unregister(struct tcg_cpu *cpu)
 	work_remove_cpu(cpu);
 }
 
-/* Bring a soft TLB that was not current up to date with what happened meanwhile. */
-static void catch_up(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
+/* Bring a soft TLB that was not current up to date with what happened meanwhile, as far as data is
+ * concerned. */
+static void catch_up_data(struct tcg_mmu *mmu)
 {
 	u32 gen = __atomic_load_n(&code_gen, __ATOMIC_ACQUIRE);
 
@@ -174,6 +175,11 @@ static void catch_up(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
 		tcg_mmu_flush_stores(mmu);
 		mmu->code_gen = gen;
 	}
+}
+
+static void catch_up(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
+{
+	catch_up_data(mmu);
 	if (mmu->jc_key != cpu->state_key || mmu->flush_gen != flush_gen) {
 		tcg_mmu_flush_code(mmu);
 		mmu->jc_key = cpu->state_key;
@@ -181,11 +187,41 @@ static void catch_up(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
 	}
 }
 
+static void catch_up_views(struct tcg_cpu *cpu)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(cpu->views); i++)
+		if (cpu->views[i] && cpu->views[i] != cpu->mmu)
+			catch_up(cpu, cpu->views[i]);
+	if (cpu->data_view)
+		catch_up_data(cpu->data_view);
+}
+
+/* All that translated code may turn to. */
+static void catch_up_all(struct tcg_cpu *cpu)
+{
+	catch_up(cpu, cpu->mmu);
+	catch_up_views(cpu);
+}
+
 void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key)
 {
 	cpu->mmu = mmu;
 	cpu->state_key = key;
 	catch_up(cpu, mmu);
+}
+
+void tcg_set_views(struct tcg_cpu *cpu, struct tcg_mmu *const views[2], struct tcg_mmu *data)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(cpu->views); i++)
+		cpu->views[i] = views[i];
+	cpu->data_view = data;
+	catch_up_views(cpu);
+}
+
+void tcg_select_data(struct tcg_cpu *cpu, struct tcg_mmu *mmu)
+{
+	cpu->mmu = mmu;
+	catch_up_data(mmu);
 }
 
 /* With the lock: give way to a vCPU that throws all translations away. */
@@ -208,7 +244,7 @@ void region_enter(struct tcg_cpu *cpu)
 		yield_to_flush_locked(cpu);
 		g_mutex_unlock(&lock);
 	}
-	catch_up(cpu, cpu->mmu);
+	catch_up_all(cpu);
 }
 
 void region_leave(struct tcg_cpu *cpu)
@@ -363,7 +399,7 @@ static void flush_all_locked(struct tcg_cpu *self)
 	stats.flushes++;
 	flush_wanted = 0;
 	g_cond_broadcast(&flushed);
-	catch_up(self, self->mmu);
+	catch_up_all(self);
 }
 
 /* ---- translating and finding ---- */
@@ -384,7 +420,7 @@ static struct code_page *page_add_locked(struct tcg_cpu *cpu, const struct tcg_p
 	for (struct tcg_cpu *other = all_cpus; other; other = other->next)
 		if (other != cpu)
 			__atomic_store_n(&other->exit_request, 1, __ATOMIC_RELAXED);
-	catch_up(cpu, cpu->mmu);
+	catch_up_all(cpu);
 	return page;
 }
 

@@ -28,6 +28,10 @@ struct arm_context {
 	bool shared;
 	unsigned asid, nown;
 	u64 own[ARM_OWN];
+	/* The same with the other PAN, and what its unprivileged accesses go to, once they are
+	 * known; void if the stamp is not that of struct arm_mmu. */
+	struct arm_context *pan_peer, *user_peer;
+	u32 peers_stamp;
 };
 
 /* What, beside address space and privilege, decides about the translations of a regime. */
@@ -44,11 +48,12 @@ struct arm_mmu {
 	u8 controls_of[4];               /* number of the set in force for EL n */
 	u8 controls_known;               /* bit n: controls_of[n] is up to date */
 	u64 keys[ARM_CONTEXTS];          /* context_key() of each, ~0 = free */
+	u8 recent[16];                   /* number of the last one by KEY_KIND of the key */
 	struct arm_context contexts[ARM_CONTEXTS];
-	struct arm_context *current;
 	bool split;      /* no shared contexts any more */
 	unsigned floods; /* changes of ASID that flushed a shared context, net of those that did not
 			  */
+	u32 peers_stamp; /* changes when a context is given another key */
 	u64 clock;
 	/* Recent answers of bus->page for table walks. */
 	struct {

@@ -30,8 +30,10 @@
 #define TCR_AS  (1ull << 36)
 #define VTCR_VS (1ull << 19)
 
-#define KEY_SHARED (1ull << 37) /* in place of an ASID */
-#define FLOODS     16           /* context switches that had to flush all, net of others */
+#define KEY_PAN     (1ull << 35)
+#define KEY_KIND(k) ((k) >> 32 & 15) /* level, user, PAN */
+#define KEY_SHARED  (1ull << 37)     /* in place of an ASID */
+#define FLOODS      16               /* context switches that had to flush all, net of others */
 
 static unsigned asid_of(const struct arm_cpu *cpu, unsigned el)
 {
@@ -61,7 +63,7 @@ static u64 context_key(const struct arm_cpu *cpu, const struct arm_regime *r)
 	u64 vmid = r->el == 1 && cpu->has_el2 ? arm_vmid(cpu) : 0;
 	u64 space = is_shared(cpu, r) ? KEY_SHARED : asid_of(cpu, r->el);
 
-	return space | vmid << 16 | (u64)r->el << 32 | (u64)r->user << 34 | (u64)r->pan << 35 |
+	return space | vmid << 16 | (u64)r->el << 32 | (u64)r->user << 34 | (r->pan ? KEY_PAN : 0) |
 	       (u64)r->stage2 << 36 | (u64)cpu->mmu->controls_of[r->el] << 40;
 }
 
@@ -94,25 +96,44 @@ static void flush_context(struct arm_context *c)
 	c->has_global = false;
 }
 
-/* The context for @key, replacing the one that was used longest ago. */
-static struct arm_context *context_for(struct arm_mmu *mmu, u64 key)
+static struct arm_context *current(const struct arm_cpu *cpu)
 {
-	struct arm_context *oldest = &mmu->contexts[0];
+	return cpu->tcg.mmu->owner;
+}
 
-	for (unsigned i = 0; i < ARM_CONTEXTS; i++) {
+/* A context gets another meaning: nobody may turn to it. */
+static void forget_peers(struct arm_cpu *cpu)
+{
+	cpu->mmu->peers_stamp++;
+	tcg_set_views(&cpu->tcg, (struct tcg_mmu *[2]){ NULL, NULL }, NULL);
+}
+
+/* The context for @key, replacing the one that was used longest ago. */
+static struct arm_context *context_for(struct arm_cpu *cpu, u64 key)
+{
+	struct arm_mmu *mmu = cpu->mmu;
+	struct arm_context *oldest = &mmu->contexts[0];
+	u8 *recent = &mmu->recent[KEY_KIND(key)];
+
+	for (unsigned k = 0, i = *recent; k < ARM_CONTEXTS; k++, i = (i + 1) % ARM_CONTEXTS) {
 		if (mmu->keys[i] == key) {
 			mmu->contexts[i].used = ++mmu->clock;
+			*recent = i;
 			return &mmu->contexts[i];
 		}
 	}
 	for (unsigned i = 1; i < ARM_CONTEXTS; i++)
 		if (mmu->contexts[i].used < oldest->used)
 			oldest = &mmu->contexts[i];
-	if (oldest->tlb)
-		flush_context(oldest);
-	else
+	if (!oldest->tlb) {
 		oldest->tlb = tcg_mmu_create();
-	mmu->keys[oldest - mmu->contexts] = key;
+		oldest->tlb->owner = oldest;
+	} else {
+		flush_context(oldest);
+		forget_peers(cpu);
+	}
+	*recent = oldest - mmu->contexts;
+	mmu->keys[*recent] = key;
 	oldest->used = ++mmu->clock;
 	return oldest;
 }
@@ -135,8 +156,11 @@ static struct arm_controls controls_now(const struct arm_cpu *cpu, unsigned el)
 }
 
 /* Number @i of the controls is given another meaning: the contexts that have it are void. */
-static void forget_controls(struct arm_mmu *mmu, unsigned i)
+static void forget_controls(struct arm_cpu *cpu, unsigned i)
 {
+	struct arm_mmu *mmu = cpu->mmu;
+
+	forget_peers(cpu);
 	for (unsigned k = 0; k < ARM_CONTEXTS; k++) {
 		if (mmu->keys[k] == ~(u64)0 || key_controls(mmu->keys[k]) != i)
 			continue;
@@ -145,8 +169,9 @@ static void forget_controls(struct arm_mmu *mmu, unsigned i)
 	}
 }
 
-static unsigned number_of(struct arm_mmu *mmu, const struct arm_controls *c)
+static unsigned number_of(struct arm_cpu *cpu, const struct arm_controls *c)
 {
+	struct arm_mmu *mmu = cpu->mmu;
 	unsigned oldest = 0;
 
 	for (unsigned i = 0; i < ARM_CONTROLS; i++) {
@@ -155,7 +180,7 @@ static unsigned number_of(struct arm_mmu *mmu, const struct arm_controls *c)
 		if (mmu->controls_used[i] < mmu->controls_used[oldest])
 			oldest = i;
 	}
-	forget_controls(mmu, oldest);
+	forget_controls(cpu, oldest);
 	mmu->controls[oldest] = *c;
 	return oldest;
 }
@@ -172,7 +197,7 @@ static void find_controls(struct arm_cpu *cpu, unsigned el)
 		if (mmu->controls_known >> other & 1)
 			mmu->controls_used[mmu->controls_of[other]] = ++mmu->clock;
 	c = controls_now(cpu, el);
-	n = number_of(mmu, &c);
+	n = number_of(cpu, &c);
 	mmu->controls_used[n] = ++mmu->clock;
 	mmu->controls_of[el] = n;
 	mmu->controls_known |= 1u << el;
@@ -199,6 +224,7 @@ static void change_space(struct arm_mmu *mmu, struct arm_context *c, unsigned as
 	}
 	c->nown = 0;
 	c->asid = asid;
+	c->pan_peer = c->user_peer = NULL;
 }
 
 /* A translation of the current address space only is about to be cached. */
@@ -213,41 +239,87 @@ static void note_own(struct arm_context *c, u64 va)
 		c->nown++;
 }
 
-static struct tcg_mmu *choose_context(struct arm_cpu *cpu, const struct arm_regime *r)
+static struct arm_context *choose_context(struct arm_cpu *cpu, const struct arm_regime *r)
 {
-	struct arm_mmu *mmu = cpu->mmu;
 	struct arm_context *c;
 	unsigned asid;
 
 	find_controls(cpu, r->el);
-	c = mmu->current = context_for(mmu, context_key(cpu, r));
+	c = context_for(cpu, context_key(cpu, r));
 	c->shared = is_shared(cpu, r);
 	asid = asid_of(cpu, r->el);
 	if (c->shared && c->asid != asid)
-		change_space(mmu, c, asid);
-	return c->tlb;
+		change_space(cpu->mmu, c, asid);
+	return c;
+}
+
+/* ---- what translated code may turn to by itself ---- */
+
+/* Forget them if one of them may have become another. */
+static void check_peers(const struct arm_mmu *mmu, struct arm_context *c)
+{
+	if (c->peers_stamp == mmu->peers_stamp)
+		return;
+	c->pan_peer = c->user_peer = NULL;
+	c->peers_stamp = mmu->peers_stamp;
+}
+
+/* Of context @c, the current one, with @r its regime: those that were used beside it before. */
+static void set_views(struct arm_cpu *cpu, struct arm_context *c, const struct arm_regime *r)
+{
+	struct tcg_mmu *views[2] = { NULL, NULL }, *data = NULL;
+
+	if (!r->user) {
+		check_peers(cpu->mmu, c);
+		views[r->pan] = c->tlb;
+		if (c->pan_peer && (!c->shared || c->pan_peer->asid == c->asid))
+			views[!r->pan] = c->pan_peer->tlb;
+		if (c->user_peer && !(cpu->pstate & PSTATE_UAO))
+			data = c->user_peer->tlb;
+	}
+	tcg_set_views(&cpu->tcg, views, data);
+}
+
+static u64 key_of(const struct arm_cpu *cpu, const struct arm_context *c)
+{
+	return cpu->mmu->keys[c - cpu->mmu->contexts];
 }
 
 static void select_context(struct arm_cpu *cpu)
 {
+	struct arm_context *old = cpu->tcg.mmu ? current(cpu) : NULL, *c;
 	struct arm_regime r = arm_regime_current(cpu, false);
 
-	tcg_select(&cpu->tcg, choose_context(cpu, &r), arm_state_key(cpu));
+	c = choose_context(cpu, &r);
+	if (old && (key_of(cpu, old) ^ key_of(cpu, c)) == KEY_PAN) {
+		check_peers(cpu->mmu, old);
+		check_peers(cpu->mmu, c);
+		old->pan_peer = c;
+		c->pan_peer = old;
+	}
+	tcg_select(&cpu->tcg, c->tlb, arm_state_key(cpu));
+	set_views(cpu, c, &r);
 }
 
 void arm_mmu_begin_unpriv(struct arm_cpu *cpu)
 {
 	struct arm_regime r = arm_regime_current(cpu, true);
+	struct arm_context *old = current(cpu), *c = choose_context(cpu, &r);
 
 	cpu->mmu_saved = cpu->tcg.mmu;
-	tcg_select(&cpu->tcg, choose_context(cpu, &r), cpu->tcg.state_key);
+	if (r.user && cpu_el(cpu) == 1) {
+		check_peers(cpu->mmu, old);
+		old->user_peer = c;
+		tcg_set_views(&cpu->tcg, cpu->tcg.views, c->tlb);
+	}
+	tcg_select_data(&cpu->tcg, c->tlb);
 }
 
 void arm_mmu_end_unpriv(struct arm_cpu *cpu)
 {
 	if (cpu->mmu_saved) {
+		tcg_select_data(&cpu->tcg, cpu->mmu_saved);
 		cpu->mmu_saved = NULL;
-		select_context(cpu);
 	}
 }
 
@@ -433,11 +505,11 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 	}
 	if (regime.el == 2 && access == TCG_READ && engines_checked(cpu))
 		arm_dirty_el2_reads(cpu, t.phys);
-	note_block(cpu->mmu->current, va, t.size);
+	note_block(current(cpu), va, t.size);
 	if (!t.not_global)
-		cpu->mmu->current->has_global = true;
-	else if (cpu->mmu->current->shared)
-		note_own(cpu->mmu->current, va);
+		current(cpu)->has_global = true;
+	else if (current(cpu)->shared)
+		note_own(current(cpu), va);
 	arm_bus_lookup(cpu, t.phys & TCG_PAGE_MASK, &bus);
 	*page = (struct tcg_page){
 		.phys = t.phys & TCG_PAGE_MASK,

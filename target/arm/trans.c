@@ -39,6 +39,8 @@ static bool ends_region(const struct arm_region *r, const struct a64_insn *insn)
 {
 	if (insn->op == A64_MSR && arm_msr_is_plain(r->cpu, &insn->args.MSR))
 		return false;
+	if (insn->op == A64_MSR_I && arm_msr_i_is_plain(r->cpu, &insn->args.MSR_I))
+		return false;
 	if (insn->op == A64_SYSOP && arm_sysop_is_plain(r->cpu, &insn->args.SYSOP))
 		return false;
 	return insn->op == A64_UNALLOCATED || a64_rules[insn->op].ends_region;

@@ -56,6 +56,7 @@ u32 arm_written(const struct a64_insn *insn);
 
 /* MSR that only stores: it does not end a region. */
 bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i);
+bool arm_msr_i_is_plain(const struct arm_cpu *cpu, const struct a64_MSR_I *i);
 /* System instruction that only stores, likewise. */
 bool arm_sysop_is_plain(const struct arm_cpu *cpu, const struct a64_SYSOP *i);
 

@@ -92,6 +92,13 @@ bool trans_DMB(struct trans *t, const struct a64_DMB *i)
 	return true;
 }
 
+/* What changes the context ends a region. */
+bool trans_ISB(struct trans *t, const struct a64_ISB *i)
+{
+	arm_goto(t, E_ALWAYS, t->off + 4);
+	return true;
+}
+
 #define KEY_DAIF      SYSREG(3, 3, 4, 2, 1)
 #define KEY_FPCR      SYSREG(3, 3, 4, 4, 0)
 #define KEY_CURRENTEL SYSREG(3, 0, 4, 2, 2)
@@ -157,6 +164,13 @@ static void unmasked(struct trans *t, void (*exec)(void), const void *args, unsi
 	e_exit_check(t);
 }
 
+/* TTBRn_EL1, which are written with the value that they have by whoever changes the ASID alone. */
+static bool is_table(const struct arm_sysreg *reg)
+{
+	return reg->offset == offsetof(struct arm_cpu, ttbr0_el[1]) ||
+	       reg->offset == offsetof(struct arm_cpu, ttbr1_el[1]);
+}
+
 bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i)
 {
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
@@ -166,6 +180,8 @@ bool arm_msr_is_plain(struct arm_cpu *cpu, const struct a64_MSR *i)
 		return false;
 	if (key == KEY_SP_EL0)
 		return cpu->pstate & PSTATE_SPSEL;
+	if (is_table(reg))
+		return !cpu->tcg.counted;
 	return !reg->write || key == KEY_DAIF;
 }
 
@@ -173,6 +189,7 @@ bool trans_MSR(struct trans *t, const struct a64_MSR *i)
 {
 	struct arm_cpu *cpu = region_of(t)->cpu;
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
+	const struct arm_sysreg *reg = arm_sysreg_find(cpu, arm_vhe_key(cpu, key));
 
 	if (!arm_msr_is_plain(cpu, i))
 		return false;
@@ -185,9 +202,34 @@ bool trans_MSR(struct trans *t, const struct a64_MSR *i)
 		e_alu(t, E_OR, 0, E_T2, E_T2, E_T0);
 		e_st_field(t, 0, offsetof(struct arm_cpu, pstate), E_T2);
 		unmasked(t, (void (*)(void))exec_MSR, i, sizeof(*i));
+	} else if (is_table(reg)) {
+		e_leave_unless(t, reg->offset, gx(i->rt), (void (*)(void))exec_MSR, i, sizeof(*i));
 	} else {
-		e_st_field(t, 1, arm_sysreg_find(cpu, arm_vhe_key(cpu, key))->offset, gx(i->rt));
+		e_st_field(t, 1, reg->offset, gx(i->rt));
 	}
+	return true;
+}
+
+/* PAN. */
+bool arm_msr_i_is_plain(const struct arm_cpu *cpu, const struct a64_MSR_I *i)
+{
+	return i->op1 == 0 && i->op2 == 4 && cpu_has(cpu, ARM_FEAT_PAN) && cpu_el(cpu);
+}
+
+bool trans_MSR_I(struct trans *t, const struct a64_MSR_I *i)
+{
+	unsigned field = offsetof(struct arm_cpu, pstate), n;
+
+	if (!arm_msr_i_is_plain(region_of(t)->cpu, i))
+		return false;
+	n = e_view(t, i->crm & 1, (void (*)(void))exec_MSR_I, i, sizeof(*i));
+	e_ld_field(t, 0, E_T0, field);
+	if (i->crm & 1)
+		e_alui(t, E_OR, 0, E_T0, E_T0, PSTATE_PAN);
+	else
+		e_alui(t, E_AND, 0, E_T0, E_T0, ~(s64)PSTATE_PAN);
+	e_st_field(t, 0, field, E_T0);
+	e_instead_end(t, n);
 	return true;
 }
 

@@ -30,8 +30,15 @@ bool trans_LDST_i(struct trans *t, const struct a64_LDST_i *i)
 {
 	struct e_address at = address_imm(t, i->rn, i->mode == 1 ? 0 : i->imm);
 
-	if (i->mode == 2 || (i->mode & 1 && i->rt == i->rn && i->rt != 31))
+	if (i->mode & 1 && i->rt == i->rn && i->rt != 31)
 		return false;
+	if (i->mode == 2 && cpu_el(region_of(t)->cpu)) {
+		at.hint = false;
+		at.data_view = true;
+		at.slow = (void (*)(void))exec_LDST_i;
+		at.args = i;
+		at.args_size = sizeof(*i);
+	}
 	load_store(t, i->size, i->opc, i->rt, &at);
 	if (i->mode & 1)
 		e_addi(t, 1, i->rn, i->rn, i->imm);

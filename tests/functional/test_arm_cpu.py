@@ -38,6 +38,7 @@ PAN on: class 25 code f
 PAN and LDTR: 77 traps 0
 EPAN off: traps 0
 EPAN on: code f
+PAN and LDTR in two address spaces: wrong 0
 """
 
 DEBUG = """\

@@ -256,36 +256,78 @@ void x_call_exec(struct trans *t, void (*fn)(void), const void *args, unsigned s
 	x_call_out(t, host_entry.call_exec[t->vectors]);
 }
 
-void e_call(struct trans *t, void (*fn)(void), const void *args, unsigned size, bool end)
+struct call {
+	void (*fn)(void);
+	const void *args;
+	unsigned size;
+	u32 off; /* page offset of the instruction */
+};
+
+/* Flags are stored. @end: go to cpu->npc afterwards, which is the next instruction unless fn says
+ * otherwise. */
+static void call(struct trans *t, const struct call *c, bool end)
 {
-	flags_sync(t);
-	x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), t->off);
+	x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), c->off);
 	if (end) {
-		e_pc(t, E_T0, (s64)t->off + 4);
+		e_pc(t, E_T0, (s64)c->off + 4);
 		x_rm(t, 1, OP_STORE, RAX, RBP, CPU_FIELD(npc));
 	}
-	x_call_exec(t, fn, args, size);
-	t->v_zero64 = t->v_zero32 = 0;
+	x_call_exec(t, c->fn, c->args, c->size);
 	if (end) {
 		x_rm(t, 1, OP_LOAD, RAX, RBP, CPU_FIELD(npc));
 		x_goto_rax(t);
 	}
 }
 
-void e_call_if(struct trans *t, unsigned field, u32 mask, void (*fn)(void), const void *args,
-	       unsigned size)
+void e_call(struct trans *t, void (*fn)(void), const void *args, unsigned size, bool end)
 {
-	struct slow_path *s;
+	flags_sync(t);
+	call(t, &(struct call){ fn, args, size, t->off }, end);
+	t->v_zero64 = t->v_zero32 = 0;
+}
+
+/* Out of line, if @cc: fn(cpu, args). */
+static struct slow_path *exec_if(struct trans *t, unsigned cc, void (*fn)(void), const void *args,
+				 unsigned size)
+{
+	struct slow_path *s = x_slow(t, SLOW_EXEC, x_jcc32(t, cc));
 
 	g_assert(size <= sizeof(s->args));
-	x_rm(t, 0, 0xf7, 0, RBP, (s32)field - CPU_BIAS); /* test dword, imm */
-	x_u32(t, mask);
-	s = x_slow(t, SLOW_EXEC, x_jcc32(t, CC_NE));
 	s->fn = fn;
 	s->args_size = size;
 	memcpy(s->args, args, size);
-	s->done = t->p;
+	return s;
+}
+
+void e_call_if(struct trans *t, unsigned field, u32 mask, void (*fn)(void), const void *args,
+	       unsigned size)
+{
+	x_rm(t, 0, 0xf7, 0, RBP, (s32)field - CPU_BIAS); /* test dword, imm */
+	x_u32(t, mask);
+	exec_if(t, CC_NE, fn, args, size)->done = t->p;
 	t->v_zero64 = t->v_zero32 = 0;
+}
+
+unsigned e_view(struct trans *t, unsigned n, void (*fn)(void), const void *args, unsigned size)
+{
+	struct slow_path *s;
+
+	x_rm(t, 1, OP_LOAD, RAX, RBP, CPU_FIELD(views[0]) + (s32)(n * sizeof(struct tcg_mmu *)));
+	x_rr(t, 1, OP_TEST, RAX, RAX);
+	s = exec_if(t, CC_E, fn, args, size);
+	x_rr(t, 1, OP_LOAD, R15, RAX);
+	x_rm(t, 1, OP_STORE, R15, RBP, CPU_FIELD(mmu));
+	return s - t->slow;
+}
+
+void e_leave_unless(struct trans *t, unsigned field, unsigned a, void (*fn)(void), const void *args,
+		    unsigned size)
+{
+	unsigned r = x_use(t, 1, a, RAX);
+
+	g_assert(!t->cpu->counted);
+	x_rm(t, 1, OP_CMP, r, RBP, (s32)field - CPU_BIAS);
+	exec_if(t, CC_NE, fn, args, size);
 }
 
 u8 *e_unless(struct trans *t, unsigned field, u32 mask)
@@ -298,14 +340,9 @@ u8 *e_unless(struct trans *t, unsigned field, u32 mask)
 unsigned e_instead(struct trans *t, unsigned a, void (*fn)(void), const void *args, unsigned size)
 {
 	unsigned r = x_use(t, 1, a, RAX);
-	struct slow_path *s;
 
 	x_rr(t, 1, OP_TEST, r, r);
-	s = x_slow(t, SLOW_EXEC, x_jcc32(t, CC_NE));
-	s->fn = fn;
-	s->args_size = size;
-	memcpy(s->args, args, size);
-	return s - t->slow;
+	return exec_if(t, CC_NE, fn, args, size) - t->slow;
 }
 
 void e_instead_end(struct trans *t, unsigned n)
@@ -364,9 +401,9 @@ void x_slow_flow(struct trans *t, struct slow_path *s)
 	case SLOW_EXEC:
 		x_set32(s->from, t->p);
 		x_store_flags(t, &s->flags);
-		x_mov_mi(t, 0, RBP, CPU_FIELD(pc_off), s->off);
-		x_call_exec(t, s->fn, s->args, s->args_size);
-		x_set32(x_jmp32(t), s->done);
+		call(t, &(struct call){ s->fn, s->args, s->args_size, s->off }, !s->done);
+		if (s->done)
+			x_set32(x_jmp32(t), s->done);
 		break;
 	case SLOW_VECTORS:
 		x_set32(s->from, t->p);

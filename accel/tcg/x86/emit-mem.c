@@ -151,6 +151,25 @@ static struct slow_path *check_expected(struct trans *t, enum slow_kind kind, un
 	return s;
 }
 
+/* As below, by cpu->data_view, if there is one. */
+static struct slow_path *check_view(struct trans *t, enum slow_kind kind, unsigned va,
+				    unsigned bytes)
+{
+	s32 table = table_disp(kind == SLOW_STORE);
+	struct slow_path *s;
+
+	x_rm(t, 1, OP_LOAD, R15, RBP, CPU_FIELD(data_view));
+	x_rr(t, 1, OP_TEST, R15, R15);
+	s = x_slow(t, kind, x_jcc32(t, CC_E));
+	last_page(t, RDX, va, bytes, false);
+	entry_offset(t, RCX, va);
+	x_rmx(t, 1, OP_CMP, RDX, R15, RCX, 0, table);
+	s->also[0] = x_jcc32(t, CC_NE);
+	x_rmx(t, 1, OP_LOAD, RCX, R15, RCX, 0, table + 8);
+	x_rm(t, 1, OP_LOAD, R15, RBP, CPU_FIELD(mmu)); /* as calls of C do on the slow path */
+	return s;
+}
+
 /* The check before an access of @bytes bytes at host register @va; leaves the addend in rcx. */
 static struct slow_path *check(struct trans *t, enum slow_kind kind, unsigned va, unsigned bytes,
 			       const struct e_address *at)
@@ -171,6 +190,9 @@ static struct slow_path *check(struct trans *t, enum slow_kind kind, unsigned va
 		s->hint_from = from;
 		x_rm(t, 1, OP_LOAD, RCX, R15, disp + HINT_FIELD(addend));
 		s->check_done = t->p;
+	} else if (at->data_view) {
+		g_assert(at->slow);
+		s = check_view(t, kind, va, bytes);
 	} else if (expects_addend(t, kind) && !at->aligned) {
 		s = check_expected(t, kind, va, bytes);
 	} else {

@@ -76,7 +76,7 @@ enum slow_kind {
 	SLOW_INDIRECT, /* the jump cache does not know the address in rax */
 	SLOW_EVENT,    /* cpu->exit_request: leave at the current offset */
 	SLOW_BUDGET,   /* fewer instructions are left than the region has: interpret them */
-	SLOW_EXEC,     /* call fn instead, then go on at done */
+	SLOW_EXEC,     /* call fn instead, then go on at done; NULL: where it says in cpu->npc */
 	SLOW_VECTORS,  /* load the vectors, then go on at done */
 };
 

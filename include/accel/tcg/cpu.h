@@ -102,6 +102,9 @@ struct tcg_cpu {
 	u32 fp_control;      /* of translated code, in the host's format: see tcg_fp_set() */
 	u64 npc;             /* where exec functions of branches put the next pc */
 	struct tcg_vreg v[32];
+	/* Other soft TLBs for translated code to turn to by itself, see tcg_set_views(); NULL: the
+	 * target has to be asked. */
+	struct tcg_mmu *views[2], *data_view;
 	struct tcg_vreg v_saturated; /* not 0: an element was saturated, see tcg_fp_take() */
 	u64 transfer[4];             /* values of a slow access of translated code */
 	u64 io_va;                   /* of the access that ops->io_read or io_write makes... */
@@ -224,6 +227,19 @@ void tcg_set_one_insn(bool on);
  * @key: any value; code translated under one key is never run under another.
  */
 void tcg_select(struct tcg_cpu *cpu, struct tcg_mmu *mmu, u32 key);
+
+/*
+ * tcg_set_views() - give translated code soft TLBs beside the current one: see e_view().
+ * @views: to be made the current one, under the same key.
+ * @data:  for single accesses.
+ *
+ * Any may be NULL. They hold until the next call.
+ */
+void tcg_set_views(struct tcg_cpu *cpu, struct tcg_mmu *const views[2], struct tcg_mmu *data);
+
+/* tcg_select_data() - another soft TLB for the accesses of a helper, which puts the old one back.
+ */
+void tcg_select_data(struct tcg_cpu *cpu, struct tcg_mmu *mmu);
 
 /* What floating-point instructions of translated code have raised. */
 #define TCG_FP_INVALID   (1u << 0)

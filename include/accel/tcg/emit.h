@@ -151,6 +151,7 @@ struct e_address {
 	u8 index, ext, shift; /* ext: enum e_ext */
 	s32 imm;
 	bool hint;          /* this base stays in one page for long */
+	bool data_view;     /* by cpu->data_view; needs slow, as aligned does */
 	bool aligned;       /* the fast path is for naturally aligned accesses only... */
 	void (*slow)(void); /* ...and all others call this function as e_call() does */
 	const void *args;
@@ -253,6 +254,17 @@ void e_goto_reg(struct trans *t, unsigned a);
  * been synchronised. */
 void e_call_if(struct trans *t, unsigned field, u32 mask, void (*fn)(void), const void *args,
 	       unsigned size);
+/*
+ * e_view() - make cpu->views[@n] the current soft TLB.
+ *
+ * Where it is not known, fn(cpu, args) is called as e_call() does, instead of all that is emitted
+ * up to e_instead_end() with the value returned.
+ */
+unsigned e_view(struct trans *t, unsigned n, void (*fn)(void), const void *args, unsigned size);
+/* e_leave_unless() - if a 64-bit field is not equal to register @a, call fn(cpu, args) as e_call()
+ * does with @end. Not where instructions are counted. */
+void e_leave_unless(struct trans *t, unsigned field, unsigned a, void (*fn)(void), const void *args,
+		    unsigned size);
 /* e_instead() - if register @a is not 0, call fn(cpu, args) as e_call() does instead of what is
  * emitted up to e_instead_end() with the value returned. Until the last such test no guest state
  * may have been changed. */

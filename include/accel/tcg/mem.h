@@ -65,6 +65,14 @@ struct tlb_special {
 /* Soft TLB and jump cache of one translation regime, address space and privilege. */
 struct tcg_mmu {
 	struct page_hint hint_r[32], hint_w[32]; /* last page used with base register n */
+	/* What every change of context looks at, in one cache line. */
+	void *owner;   /* the target's */
+	u32 code_gen;  /* number of code pages ever when w[] was last cleared for them */
+	u32 flush_gen; /* how often all translations had been dropped when jc[] was cleared */
+	u32 jc_key;    /* state_key that jc[] was filled under */
+	/* The addend that most entries of r[] get, and by how many votes; see note_addend(). */
+	u32 votes;
+	u64 expected;
 	struct tlb_entry r[TLB_SIZE], w[TLB_SIZE];
 	struct jc_entry jc[JC_SIZE];
 	/* Bit n: the n-th 64th of the array may hold entries; a flush need not touch the rest. */
@@ -73,15 +81,9 @@ struct tcg_mmu {
 	u32 hints_used;     /* hint_r or hint_w may hold something */
 	u32 gen, write_gen; /* entries below that have others are void; gen is never 0 */
 	u32 victim;         /* way to be replaced next */
-	/* The addend that most entries of r[] get, and by how many votes; see note_addend(). */
-	u64 expected;
-	u32 votes;
 	struct tlb2_entry second[TLB2_SETS][TLB2_WAYS];
 	struct tlb_special io[IO_SIZE], exec[EXEC_SIZE];
 	u64 exec_seen[64]; /* hashed: pages that exec[] and jc[] may be about */
-	u32 code_gen;      /* number of code pages ever when w[] was last cleared for them */
-	u32 flush_gen;     /* how often all translations had been dropped when jc[] was cleared */
-	u32 jc_key;        /* state_key that jc[] was filled under */
 };
 
 static inline unsigned tlb_index(u64 va)

@@ -246,6 +246,68 @@ static void test_pan(void)
 	asm volatile(".inst 0xd500409f; isb"); /* msr pan, #0 */
 }
 
+static u64 peek_user(u64 va)
+{
+	u64 val = 0;
+
+	TRY(asm volatile("ldtr %0, [%1]" : "+r"(val) : "r"(va)));
+	return val;
+}
+
+/* Which of its pages an address space's LDTR, STTR and (with and without PAN) loads reach. */
+static u64 wrong_views(u64 user, u64 kernel, u64 expected, u64 next)
+{
+	u64 wrong = 0;
+
+	asm volatile(".inst 0xd500419f"); /* msr pan, #1 */
+	peek(user);
+	wrong += !trap.count;
+	wrong += peek_user(user) != expected || trap.count;
+	peek_user(kernel);
+	wrong += !trap.count;
+	TRY(asm volatile("sttr %0, [%1]" : : "r"(next), "r"(user) : "memory"));
+	wrong += trap.count;
+	TRY(asm volatile("sttr %0, [%1]" : : "r"(next), "r"(kernel) : "memory"));
+	wrong += !trap.count;
+	asm volatile(".inst 0xd500409f"); /* msr pan, #0 */
+	wrong += peek(user) != next || trap.count;
+	wrong += peek(kernel) != 0x55 || trap.count;
+	return wrong;
+}
+
+/* Again and again, so that nothing is new any more, in two address spaces. */
+static void test_views(void)
+{
+	u64 user = HIGH + (34ul << lg), kernel = HIGH + (35ul << lg), wrong = 0;
+	u64 low = mrs("ttbr0_el1"), first = mrs("ttbr1_el1"), second;
+	u64 one = page_alloc(100), two = page_alloc(200), shared = page_alloc(0x55);
+
+	if (!(mrs("id_aa64mmfr1_el1") >> 20 & 15))
+		return;
+	second = map_root();
+	*map_entry(first, user) = one | PTE_DATA | PTE_USER | PTE_NG | PTE_VALID;
+	*map_entry(second, user) = two | PTE_DATA | PTE_USER | PTE_NG | PTE_VALID;
+	*map_entry(first, kernel) = shared | PTE_DATA | PTE_VALID;
+	*map_entry(second, kernel) = shared | PTE_DATA | PTE_VALID;
+	asm volatile("dsb ishst; isb");
+	for (u64 round = 0; round < 20; round++) {
+		msr("ttbr0_el1", low | (round & 1) << 48);
+		msr("ttbr1_el1", round & 1 ? second : first);
+		for (u64 k = 0; k < 3; k++) {
+			u64 old = (round & 1 ? 200 : 100) + round / 2 * 3 + k;
+
+			wrong += wrong_views(user, kernel, old, old + 1);
+		}
+	}
+	msr("ttbr0_el1", low);
+	msr("ttbr1_el1", first);
+	*map_entry(first, user) = 0;
+	tlbi("vae1is", va_operand(user, 0, 0));
+	peek_user(user);
+	wrong += !trap.count;
+	say("PAN and LDTR in two address spaces: wrong %lu\n", wrong);
+}
+
 /* ---- a second CPU ---- */
 
 static volatile u64 shared_va, shared_tcr, shared_table, order, answer;
@@ -323,6 +385,7 @@ void guest_main(void)
 		test_at();
 		test_hardware_flags();
 		test_pan();
+		test_views();
 		if (two && lg == 12)
 			test_broadcast();
 	}
