@@ -2,10 +2,17 @@
 """Stock libvirt drives the emulator: it probes both binaries, starts a guest and migrates it."""
 
 import re
+import socket
 import xml.etree.ElementTree
 
-from lib.libvirt import NAME, LibvirtTest
+from lib.libvirt import NAME, LibvirtTest, VirshError
 from lib.testcase import main
+
+# Arguments hold no line breaks.
+WRAPPER = '''#!/bin/bash
+mapfile -t args < <(printf '%%s\\n' "$@" | /bin/sed -e '%s')
+exec %s "${args[@]}"
+'''
 
 
 class Probing(LibvirtTest):
@@ -147,6 +154,69 @@ class Job(LibvirtTest):
                 self.assertNotEqual(job.returncode, 0)
                 self.assertRegex(told, pattern + ".* is not supported")
                 self.assertEqual(self.a.virsh('domstate', NAME), 'running')
+
+
+class Persistence(LibvirtTest):
+    def test_definition_follows(self):
+        a, b = self.daemon(), self.daemon()
+        self.define(a)
+        a.virsh('start', NAME)
+        a.serial.wait(r'READY\n', 60)
+        a.virsh('migrate', '--live', '--unsafe', '--persistent', '--undefinesource', '--migrateuri',
+                'tcp://127.0.0.1', NAME, b.uri, timeout=200)
+        self.assertEqual(a.virsh('list', '--all', '--name'), '')
+        self.assertEqual(b.virsh('list', '--all', '--name', '--persistent'), NAME)
+        self.assertEqual(b.virsh('domstate', NAME), 'running')
+        self.assertTrue(b.serial.command('c', r'(OK|BAD)[^\n]*\n').group(1) == 'OK')
+
+
+class Errors(LibvirtTest):
+    """What goes wrong on the destination is what virsh shows on the source, whose guest runs on."""
+
+    def begin(self, edit='', **values):
+        """Two daemons and a running guest.
+
+        edit: what sed does to the arguments of the destination's emulator, one on each line.
+        """
+        self.a, self.b = self.daemon(), self.daemon()
+        for daemon, script in ((self.a, ''), (self.b, edit)):
+            wrapper = daemon.dir / 'ports' / daemon.emulator.name
+            wrapper.write_text(WRAPPER % (script, daemon.emulator), 'ascii')
+            wrapper.chmod(0o755)
+            daemon.emulator = daemon.ports / wrapper.name
+        self.define(self.a, **values)
+        self.a.virsh('start', NAME)
+        self.a.serial.wait(r'READY\n', 60)
+
+    def check_refused(self, pattern, uri='tcp://127.0.0.1'):
+        with self.assertRaises(VirshError) as caught:
+            self.a.virsh('migrate', '--live', '--unsafe', '--migrateuri', uri, NAME, self.b.uri, timeout=200)
+        self.assertRegex(str(caught.exception), pattern)
+        self.assertEqual(self.a.virsh('domstate', NAME), 'running')
+        self.assertTrue(self.a.serial.command('c', r'(OK|BAD)[^\n]*\n').group(1) == 'OK')
+
+    def test_port_in_use(self):
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            self.begin()
+            port = server.getsockname()[1]
+            self.check_refused('Address already in use', 'tcp://127.0.0.1:%d' % port)
+
+    def test_other_cpu(self):
+        self.begin('s/^cortex-a57/cortex-a53/')
+        self.check_refused('cpu')
+
+    def test_less_memory(self):
+        self.begin('s/134217728/67108864/; s/^128$/64/')
+        self.check_refused("mach-virt.ram.*134217728.*67108864")
+
+    def test_device_missing(self):
+        self.begin('s/virtio-rng-pci/virtio-balloon-pci/; s/"rng":"objrng0",//',
+                   devices="<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>")
+        self.check_refused('virtio-rng')
+
+    def test_no_such_cpu(self):
+        self.begin('s/^cortex-a57/cortex-a99/')
+        self.check_refused('cortex-a99')
 
 
 if __name__ == '__main__':
