@@ -18,6 +18,8 @@
 #include "util/error.h"
 #include "util/log.h"
 
+#include <xxhash.h>
+
 #define CHIPS        2
 #define WIDTH        4    /* bytes of the bank */
 #define BUFFER_BYTES 2048 /* of each chip */
@@ -54,7 +56,8 @@ struct pflash {
 	struct notifier vm_notifier;
 	struct block_user user;
 	bool read_only;
-	bool stale_drive;             /* the content came by migration and must go to the drive */
+	bool stale_drive; /* the content came by migration and must go to the drive */
+	u64 *sums; /* of each sector as it was read from a drive that has not changed since */
 	u64 buffer_first, buffer_end; /* range that a buffered write has stored so far */
 	u8 cfi[0x40];
 
@@ -179,6 +182,7 @@ static void save_to_drive(struct pflash *f, u64 first, u64 end)
 
 	if (!f->cfg.drive || f->read_only || end <= first)
 		return;
+	g_clear_pointer(&f->sums, g_free);
 	first = ROUND_DOWN(first, (u64)DISK_UNIT);
 	end = ROUND_UP(end, (u64)DISK_UNIT);
 	ret = block_pwrite(f->cfg.drive, first, f->block->host + first, end - first);
@@ -336,6 +340,21 @@ static void pflash_reset(struct device *dev)
 	update_mapping(f);
 }
 
+static u64 sector_sum(const struct pflash *f, u64 off)
+{
+	return XXH3_64bits(f->block->host + off, f->cfg.sector);
+}
+
+/* The guest waits meanwhile, so what the drive has already is not written again. */
+static void save_what_came(struct pflash *f)
+{
+	g_autofree u64 *sums = g_steal_pointer(&f->sums);
+
+	for (u64 off = 0; off < f->cfg.size; off += f->cfg.sector)
+		if (!sums || sums[off / f->cfg.sector] != sector_sum(f, off))
+			save_to_drive(f, off, off + f->cfg.sector);
+}
+
 /* The other side's drive may be another file: what came is written to ours, once it is ours. */
 static void vm_state_changed(struct notifier *n, void *data)
 {
@@ -345,7 +364,16 @@ static void vm_state_changed(struct notifier *n, void *data)
 	if (!change->running || !f->stale_drive)
 		return;
 	f->stale_drive = false;
-	save_to_drive(f, 0, f->cfg.size);
+	save_what_came(f);
+}
+
+static void note_sums(struct pflash *f)
+{
+	if (f->read_only)
+		return;
+	f->sums = g_new(u64, f->cfg.size / f->cfg.sector);
+	for (u64 off = 0; off < f->cfg.size; off += f->cfg.sector)
+		f->sums[off / f->cfg.sector] = sector_sum(f, off);
 }
 
 static int attach_drive(struct pflash *f, GError **err)
@@ -366,8 +394,10 @@ static int attach_drive(struct pflash *f, GError **err)
 	if (ret)
 		return ret;
 	ret = block_pread(b, 0, f->block->host, f->cfg.size);
-	if (!ret)
+	if (!ret) {
+		note_sums(f);
 		return 0;
+	}
 	error_set_errno(err, -ret, "cannot read flash content from '%s'", block_name(b));
 	block_detach(b);
 	return ret;
@@ -415,6 +445,7 @@ static void pflash_unrealize(struct device *dev)
 	address_space_unmap(dev->machine->vm->memory, f->array.mapped ? &f->array : &f->command);
 	if (f->cfg.drive)
 		block_detach(f->cfg.drive);
+	g_free(f->sums);
 }
 
 struct device *pflash_create(struct machine *m, const struct pflash_config *cfg, GError **err)

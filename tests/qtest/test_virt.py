@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Devices of arm64's virt: PrimeCells, PCI, virtio on PCI."""
 
+import os
 import struct
 import subprocess
 
@@ -477,6 +478,20 @@ class Flash(VirtTest):
         self.assertEqual(b.bus.load(self.BANK), self.READY)
         b.bus.store(self.BANK, 0x00ff00ff)
         self.assertEqual(b.bus.load(self.BANK), 0x12345678)
+
+    def test_another_drive_gets_what_differs(self):
+        a = self.board(*self.drives())
+        self.program(a.bus, self.BANK + 3 * self.SECTOR, 0x12345678)
+        self.images[1] = self.path('other')
+        with open(self.images[1], 'wb') as f:
+            f.truncate(self.BANK)
+        b = self.migrate(a, *self.drives())
+        self.assertEqual(b.bus.load(self.BANK + 3 * self.SECTOR), 0x12345678)
+        self.assertEqual(self.content(0, 8), b'bank 1..')
+        self.assertEqual(self.content(3 * self.SECTOR, 4), bytes.fromhex('78563412'))
+        self.assertLess(os.stat(self.images[1]).st_blocks * 512, 4 * self.SECTOR)
+        self.program(b.bus, self.BANK + 5 * self.SECTOR, 1)
+        self.assertEqual(self.content(5 * self.SECTOR, 4), b'\1\0\0\0')
 
     def test_named_by_the_machine(self):
         bus = self.board('-blockdev', 'driver=file,filename=%s,node-name=v' % self.images[1],
