@@ -51,14 +51,15 @@ def private_apt(folder, suite, architecture='amd64'):
     return [part for key, value in settings.items() for part in ('-o', '%s=%s' % (key, value))]
 
 
-def download(folder, suite, package, architecture='amd64', alone=False):
-    """The paths of the package's .deb and, unless alone, of all that it needs."""
+def download(folder, suite, packages, architecture='amd64', alone=False):
+    """The paths of .deb files: the package's or packages', and, unless alone, of all that they need."""
+    names = [packages] if isinstance(packages, str) else packages
     options = private_apt(folder, suite, architecture)
     run(['apt-get', *options, 'update'])
     archives = folder / 'apt' / 'cache' / 'archives'
     if alone:
-        run(['apt-get', *options, 'download', package], cwd=archives)
+        run(['apt-get', *options, 'download', *names], cwd=archives)
     else:
         run(['apt-get', *options, '--yes', '--no-install-recommends', '--download-only',
-             'install', package])
+             'install', *names])
     return sorted(archives.glob('*.deb'))
