@@ -279,8 +279,11 @@ static int accel_try(struct emulator *e, JsonObject *opts, JsonObject *machine, 
 
 		for (const struct accel_ops *const *a = target_desc.accels; *a; a++)
 			g_string_append_printf(known, "%s%s", known->len ? ", " : "", (*a)->name);
-		error_set(err, "invalid accelerator %s: qemu-system-%s has %s", name ? name : "",
-			  target_desc.hw->name, known->str);
+		error_set(err, "invalid accelerator %s: qemu-system-%s has %s%s", name ? name : "",
+			  target_desc.hw->name, known->str,
+			  name && !strcmp(name, "kvm")
+				  ? " (guests of kvm need a host of their own architecture)"
+				  : "");
 		return -ENODEV;
 	}
 	if (e->cfg->icount && ops != &tcg_accel_ops) {

@@ -120,10 +120,8 @@ int kvm_log_slot_sync(struct kvm_accel *kvm, const struct kvm_slot *slot, GError
 	return 0;
 }
 
-static int log_sync(void *backend, struct ramblock *block, GError **err)
+int kvm_log_sync(struct kvm_accel *kvm, struct ramblock *block, GError **err)
 {
-	struct kvm_accel *kvm = backend;
-	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
 	int ret = 0;
 
 	g_rw_lock_reader_lock(&kvm->slots_lock);
@@ -134,6 +132,15 @@ static int log_sync(void *backend, struct ramblock *block, GError **err)
 			ret = kvm_log_slot_sync(kvm, s, err);
 	}
 	g_rw_lock_reader_unlock(&kvm->slots_lock);
+	return ret;
+}
+
+static int log_sync(void *backend, struct ramblock *block, GError **err)
+{
+	struct kvm_accel *kvm = backend;
+	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
+	int ret = kvm_log_sync(kvm, block, err);
+
 	stat_add(kvm, syncs, 1);
 	stat_add(kvm, sync_ns, clock_ns(CLOCK_TYPE_REALTIME) - start);
 	return ret;

@@ -73,6 +73,25 @@ static bool host_buffers_writes(void)
 #endif
 }
 
+/*
+ * Where interrupt controllers write tables to memory, the kernel wants pages that no vCPU writes
+ * noted in a bitmap (api.rst, KVM_CAP_DIRTY_LOG_RING_WITH_BITMAP).
+ */
+static int enable_bitmap(struct kvm_accel *kvm, GError **err)
+{
+	struct kvm_enable_cap cap = { .cap = KVM_CAP_DIRTY_LOG_RING_WITH_BITMAP };
+	int ret;
+
+	if (!kvm_check_extension(&kvm->base, cap.cap))
+		return 0;
+	ret = kvm_vm_ioctl(kvm, KVM_ENABLE_CAP, &cap);
+	if (ret < 0)
+		error_set_errno(err, -ret, "KVM_ENABLE_CAP KVM_CAP_DIRTY_LOG_RING_WITH_BITMAP");
+	else
+		kvm->ring_and_bitmap = true;
+	return ret;
+}
+
 int kvm_ring_enable(struct kvm_accel *kvm, u64 entries, GError **err)
 {
 	struct kvm_enable_cap cap = {
@@ -104,7 +123,7 @@ int kvm_ring_enable(struct kvm_accel *kvm, u64 entries, GError **err)
 	if (ret < 0)
 		error_set_errno(err, -ret, "KVM_ENABLE_CAP of a dirty ring of %" PRIu64 " entries",
 				entries);
-	return ret;
+	return ret < 0 ? ret : enable_bitmap(kvm, err);
 }
 
 int kvm_ring_map(struct kvm_vcpu *kv, GError **err)
@@ -502,7 +521,13 @@ static void ring_stop(void *backend, struct ramblock *block)
 
 static int ring_sync(void *backend, struct ramblock *block, GError **err)
 {
-	return kvm_ring_sync_all(backend, err);
+	struct kvm_accel *kvm = backend;
+	int ret = kvm_ring_sync_all(kvm, err);
+
+	/* Such tables are written when the VM is stopped. */
+	if (!ret && kvm->ring_and_bitmap && !vm_running(kvm->base.vm))
+		ret = kvm_log_sync(kvm, block, err);
+	return ret;
 }
 
 static int ring_clear(void *backend, struct ramblock *block, u64 first, u64 n, const u64 *bits,

@@ -3,14 +3,48 @@
  *
  * Source: Linux Documentation/virt/kvm/api.rst, KVM_CREATE_IRQCHIP to KVM_IOEVENTFD. A PC's lines 0
  * to 15 reach both the pair of i8259 and the I/O APIC, 16 to 23 the I/O APIC alone; line 0 is the
- * I/O APIC's pin 2, where a PC's firmware tables expect the timer.
+ * I/O APIC's pin 2, where a PC's firmware tables expect the timer. On arm64 line n is SPI n of a
+ * GICv3, which is a device that target/arm creates.
  */
 #include "accel/kvm/kvm.h"
 #include "util/bitmap.h"
 #include "util/error.h"
 #include "util/log.h"
 
+#if defined(__x86_64__)
 #define IOAPIC_PINS 24
+#define LINES       IOAPIC_PINS
+#elif defined(__aarch64__)
+#define FIRST_SPI 32  /* its INTID */
+#define LINES     988 /* SPIs that there can be */
+#endif
+
+#if defined(__x86_64__)
+static int create_chip(struct kvm_accel *kvm, GError **err)
+{
+	int ret = kvm_vm_ioctl(kvm, KVM_CREATE_IRQCHIP, NULL);
+
+	if (ret < 0)
+		error_set_errno(err, -ret, "KVM_CREATE_IRQCHIP");
+	return ret;
+}
+
+static u32 number_of_line(unsigned gsi)
+{
+	return gsi;
+}
+#elif defined(__aarch64__)
+static int create_chip(struct kvm_accel *kvm, GError **err)
+{
+	return 0;
+}
+
+/* Of KVM_IRQ_LINE; routes have SPIs by their line. */
+static u32 number_of_line(unsigned gsi)
+{
+	return KVM_ARM_IRQ_TYPE_SPI << KVM_ARM_IRQ_TYPE_SHIFT | (FIRST_SPI + gsi);
+}
+#endif
 
 static int commit_routes(struct kvm_accel *kvm)
 {
@@ -29,6 +63,7 @@ static struct kvm_irq_routing_entry *add_entry(struct kvm_accel *kvm, u32 gsi, u
 	return e;
 }
 
+#if defined(__x86_64__)
 static void route_to_chip(struct kvm_accel *kvm, u32 gsi, u32 chip, u32 pin)
 {
 	struct kvm_irq_routing_entry *e = add_entry(kvm, gsi, KVM_IRQ_ROUTING_IRQCHIP);
@@ -37,9 +72,10 @@ static void route_to_chip(struct kvm_accel *kvm, u32 gsi, u32 chip, u32 pin)
 	e->u.irqchip.pin = pin;
 }
 
-#if defined(__x86_64__)
-static void route_pc_lines(struct kvm_accel *kvm)
+static int route_lines(struct kvm_accel *kvm, GError **err)
 {
+	int ret;
+
 	for (u32 i = 0; i < 16; i++) {
 		/* Line 2 is the cascade of the two i8259; nothing drives it. */
 		if (i != 2)
@@ -53,28 +89,30 @@ static void route_pc_lines(struct kvm_accel *kvm)
 		else if (i != 2)
 			route_to_chip(kvm, i, KVM_IRQCHIP_IOAPIC, i);
 	}
+	ret = commit_routes(kvm);
+	if (ret < 0)
+		error_set_errno(err, -ret, "KVM_SET_GSI_ROUTING of %u entries", kvm->routing->nr);
+	return ret;
+}
+#elif defined(__aarch64__)
+/* The GICv3 comes with one route for each of its SPIs. */
+static int route_lines(struct kvm_accel *kvm, GError **err)
+{
+	return 0;
 }
 #endif
 
 int kvm_irq_init(struct kvm_accel *kvm, GError **err)
 {
-	int ret = kvm_vm_ioctl(kvm, KVM_CREATE_IRQCHIP, NULL);
+	int ret = create_chip(kvm, err);
 
-	if (ret < 0) {
-		error_set_errno(err, -ret, "KVM_CREATE_IRQCHIP");
+	if (ret < 0)
 		return ret;
-	}
 	kvm->base.irqchip = true;
-	kvm->max_gsi = MAX(kvm_check_extension(&kvm->base, KVM_CAP_IRQ_ROUTING), IOAPIC_PINS);
+	kvm->max_gsi = MAX(kvm_check_extension(&kvm->base, KVM_CAP_IRQ_ROUTING), LINES);
 	kvm->gsi_used = bitmap_new(kvm->max_gsi);
 	kvm->routing = g_malloc0(sizeof(*kvm->routing));
-#if defined(__x86_64__)
-	route_pc_lines(kvm);
-#endif
-	ret = commit_routes(kvm);
-	if (ret < 0)
-		error_set_errno(err, -ret, "KVM_SET_GSI_ROUTING of %u entries", kvm->routing->nr);
-	return ret;
+	return route_lines(kvm, err);
 }
 
 void kvm_irq_finish(struct kvm_accel *kvm)
@@ -86,7 +124,7 @@ void kvm_irq_finish(struct kvm_accel *kvm)
 
 void kvm_gsi_set(struct accel *a, unsigned gsi, bool level)
 {
-	struct kvm_irq_level l = { .irq = gsi, .level = level };
+	struct kvm_irq_level l = { .irq = number_of_line(gsi), .level = level };
 	int ret = kvm_vm_ioctl(kvm_of(a), KVM_IRQ_LINE, &l);
 
 	if (ret < 0)
@@ -117,7 +155,7 @@ static void set_msi(struct kvm_irq_routing_entry *e, u64 addr, u32 data)
 int kvm_msi_route_add(struct accel *a, u64 addr, u32 data)
 {
 	struct kvm_accel *kvm = kvm_of(a);
-	u64 gsi = bitmap_next_clear(kvm->gsi_used, kvm->max_gsi, IOAPIC_PINS);
+	u64 gsi = bitmap_next_clear(kvm->gsi_used, kvm->max_gsi, LINES);
 	int ret;
 
 	if (gsi == kvm->max_gsi)

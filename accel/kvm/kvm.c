@@ -76,6 +76,19 @@ static int check_required(struct kvm_accel *kvm, GError **err)
 	return 0;
 }
 
+/* Argument of KVM_CREATE_VM. */
+static int vm_type(struct kvm_accel *kvm)
+{
+#if defined(__aarch64__)
+	/* Bits of guest physical addresses: all that there are, since a machine's devices lie above
+	 * the 40 bits that are meant by 0. 0 also where the kernel offers no choice. */
+	return KVM_VM_TYPE_ARM_IPA_SIZE(MAX(
+		kvm->ioctl(kvm->sys_fd, KVM_CHECK_EXTENSION, (void *)KVM_CAP_ARM_VM_IPA_SIZE), 0));
+#else
+	return 0;
+#endif
+}
+
 static int open_vm(struct kvm_accel *kvm, GError **err)
 {
 	const char *path = kvm->opt.device ? kvm->opt.device : KVM_DEVICE;
@@ -92,7 +105,8 @@ static int open_vm(struct kvm_accel *kvm, GError **err)
 		return -ENODEV;
 	}
 	do
-		kvm->vm_fd = kvm->ioctl(kvm->sys_fd, KVM_CREATE_VM, NULL);
+		kvm->vm_fd =
+			kvm->ioctl(kvm->sys_fd, KVM_CREATE_VM, (void *)(uintptr_t)vm_type(kvm));
 	while (kvm->vm_fd == -EINTR);
 	if (kvm->vm_fd < 0) {
 		error_set_errno(err, -kvm->vm_fd, "KVM_CREATE_VM");

@@ -22,6 +22,14 @@
 #ifndef KVM_CAP_DIRTY_LOG_RING_ACQ_REL
 #define KVM_CAP_DIRTY_LOG_RING_ACQ_REL 223
 #endif
+#ifndef KVM_CAP_DIRTY_LOG_RING_WITH_BITMAP
+#define KVM_CAP_DIRTY_LOG_RING_WITH_BITMAP 225
+#endif
+/* Headers from before an architecture had rings say 0. */
+#if defined(__aarch64__) && KVM_DIRTY_LOG_PAGE_OFFSET == 0
+#undef KVM_DIRTY_LOG_PAGE_OFFSET
+#define KVM_DIRTY_LOG_PAGE_OFFSET 64
+#endif
 
 enum kvm_dirty_mode {
 	KVM_DIRTY_LEGACY,               /* GET re-protects at once */
@@ -96,6 +104,7 @@ struct kvm_accel {
 	GCond reaper_cond;
 	bool reaper_quit, reaper_wanted;
 	bool flush_before_harvest; /* vCPUs must leave the guest before rings are complete */
+	bool ring_and_bitmap;      /* what the kernel writes for no vCPU is in slots' bitmaps */
 	int ring_errno; /* a reset outside sync() failed; told by the next sync(); ring_lock */
 };
 
@@ -191,6 +200,8 @@ extern const struct dirty_log_ops kvm_log_ops;
 int kvm_dirty_init(struct kvm_accel *kvm, GError **err);
 /* kvm_log_slot_sync() - merge one slot's log; slots_lock held. */
 int kvm_log_slot_sync(struct kvm_accel *kvm, const struct kvm_slot *slot, GError **err);
+/* kvm_log_sync() - likewise all logged slots of @block, NULL: all; slots_lock not held. */
+int kvm_log_sync(struct kvm_accel *kvm, struct ramblock *block, GError **err);
 int kvm_log_start(void *backend, struct ramblock *block, bool *all_dirty, GError **err);
 void kvm_log_stop(void *backend, struct ramblock *block);
 void kvm_log_stats(void *backend, struct dirty_log_stats *out);

@@ -244,6 +244,27 @@ static void test_stale(void)
 	fake_kvm_destroy(f);
 }
 
+/* What the kernel writes itself is in the slots' bitmaps, and is there when the VM is stopped. */
+static void test_bitmap_beside(void)
+{
+	struct fake_kvm *f = create(1);
+
+	f->kvm.ring_and_bitmap = true;
+	f->get_clears = true;
+	f->vm.state = RUN_STATE_RUNNING;
+	bitmap_set(f->bitmap[1], 7, 1);
+	sync_ok(f);
+	g_assert_cmpuint(f->gets, ==, 0);
+	f->vm.state = RUN_STATE_FINISH_MIGRATE;
+	fake_kvm_push(f, 0, 0, 5);
+	sync_ok(f);
+	g_assert_true(dirty(f, 1007));
+	g_assert_cmpuint(take_all(f), ==, 2);
+	sync_ok(f);
+	g_assert_cmpuint(take_all(f), ==, 0);
+	fake_kvm_destroy(f);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -255,6 +276,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kvm/ring/overflow-by-a-lap", test_overflow_by_a_lap);
 	g_test_add_func("/kvm/ring/overwritten", test_overwritten_while_harvested);
 	g_test_add_func("/kvm/ring/failures", test_failures);
+	g_test_add_func("/kvm/ring/bitmap-beside", test_bitmap_beside);
 	g_test_add_func("/kvm/ring/stale", test_stale);
 	return g_test_run();
 }
