@@ -16,7 +16,7 @@ static char *cpu_help(void)
 	return g_string_free(s, FALSE);
 }
 
-/* That model is KVM's, which is not there for arm64. */
+/* That model is KVM's. */
 static bool cpu_needs_kvm(const char *model)
 {
 	return !strcmp(model, "host");
@@ -50,7 +50,14 @@ static void semihosting_enable(struct machine *m, const struct semihosting_confi
 	arm_semihosting_set_heap(base, limit);
 }
 
-static const struct accel_ops *const accels[] = { &tcg_accel_ops, &qtest_accel_ops, NULL };
+static const struct accel_ops *const accels[] = {
+	&tcg_accel_ops,
+#ifdef ARM_KVM
+	&kvm_accel_ops,
+#endif
+	&qtest_accel_ops,
+	NULL,
+};
 
 const struct target_desc target_desc = {
 	.hw = &hw_target_aarch64,

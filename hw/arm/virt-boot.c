@@ -94,8 +94,9 @@ int virt_boot_load(struct virt *v, GError **err)
 	return ret;
 }
 
-void virt_boot_start(struct virt *v)
+int virt_boot_start(struct virt *v, GError **err)
 {
-	if (v->m.opt.kernel && !v->has_firmware)
-		arm_cpu_boot(v->m.vm->cpus[0], v->entry, v->start_x0);
+	if (!v->m.opt.kernel || v->has_firmware)
+		return 0;
+	return arm_cpu_boot(v->m.vm->cpus[0], v->entry, v->start_x0, err);
 }

@@ -1,7 +1,7 @@
 /* hw/arm/virt-intc.c - the machine "virt": interrupt controller, its lines, timers of vCPUs. */
 #include "hw/arm/virt.h"
 
-#include "accel/vm.h"
+#include "accel/accel.h"
 #include "hw/arm/fdt.h"
 #include "hw/intc/arm-gicv2.h"
 #include "hw/intc/arm-gicv3.h"
@@ -44,9 +44,17 @@ static void hacdbs_output(void *opaque, bool level)
 
 /* ---- which controller ---- */
 
+/* Of the accelerator, in the kernel. */
+static bool in_kernel(const struct virt *v)
+{
+	return v->m.vm->accel->irqchip;
+}
+
 /* What a GICv2 cannot do. Return: NULL, or why @v needs another. */
 static const char *no_gicv2(const struct virt *v)
 {
+	if (in_kernel(v))
+		return "the accelerator has version 3";
 	if (v->m.opt.cpus > ARM_GICV2_CPUS)
 		return "it has room for 8 vCPUs";
 	return v->virtualization ? "it has no virtual CPU interface here" : NULL;
@@ -73,9 +81,9 @@ static int choose_version(struct virt *v, GError **err)
 		v->gic_number = 2;
 	else if (!strcmp(name, "4"))
 		return version_error(v, "there is no direct injection of virtual LPIs", err);
-	else if (!strcmp(name, "host"))
+	else if (!strcmp(name, "host") && !in_kernel(v))
 		return version_error(v, "that is for accelerator kvm", err);
-	else if (strcmp(name, "3") && strcmp(name, "max")) {
+	else if (strcmp(name, "3") && strcmp(name, "max") && strcmp(name, "host")) {
 		error_set(err, "machine virt: gic-version=%s is not known: use 2, 3 or max", name);
 		return -EINVAL;
 	}
@@ -118,7 +126,8 @@ static int create_gicv3(struct virt *v, GError **err)
 			  room, cpus);
 		return -EINVAL;
 	}
-	v->gic = arm_gicv3_create(&v->m, &config, err);
+	v->gic = in_kernel(v) ? arm_gicv3_kernel_create(&v->m, &config, err)
+			      : arm_gicv3_create(&v->m, &config, err);
 	if (!v->gic)
 		return -EINVAL;
 	if (!v->want_its)
@@ -139,7 +148,7 @@ int virt_intc_create(struct virt *v, GError **err)
 
 	if (!ret)
 		ret = v->gic_number == 2 ? create_gicv2(v, err) : create_gicv3(v, err);
-	if (ret)
+	if (ret || in_kernel(v)) /* where CPUs' own interrupts and timers are, too */
 		return ret;
 	v->cpu_lines = g_new0(struct virt_cpu_lines, v->m.opt.cpus);
 	for (unsigned i = 0; i < v->m.opt.cpus; i++) {
@@ -168,7 +177,9 @@ void virt_intc_destroy(struct virt *v)
 
 void virt_intc_set(struct virt *v, unsigned spi, bool level)
 {
-	if (v->gic_number == 2)
+	if (in_kernel(v))
+		v->m.vm->accel->ops->gsi_set(v->m.vm->accel, spi, level);
+	else if (v->gic_number == 2)
 		arm_gicv2_set_spi(v->gic, spi, level);
 	else
 		arm_gicv3_set_spi(v->gic, spi, level);

@@ -1,7 +1,7 @@
 /* hw/arm/virt.c - the machine "virt" for arm64: its properties and the order of its creation. */
 #include "hw/arm/virt.h"
 
-#include "accel/vm.h"
+#include "accel/accel.h"
 #include "util/error.h"
 
 #define CPUS_MAX 512
@@ -11,6 +11,7 @@ static const char *const iommu_names[] = { "none", "smmuv3", NULL };
 /* What can be asked for in QEMU and is not there. */
 static int check_properties(const struct virt *v, GError **err)
 {
+	bool in_kernel = v->m.vm->accel->irqchip;
 	const struct {
 		bool wanted;
 		const char *text, *why;
@@ -21,6 +22,20 @@ static int check_properties(const struct virt *v, GError **err)
 		{ v->iommu, "iommu=smmuv3", "there is no SMMU" },
 	};
 
+	if (in_kernel && v->virtualization) {
+		error_set(err,
+			  "machine virt: virtualization=on is not available with accelerator "
+			  "%s: its guests have no EL2; use -accel tcg",
+			  v->m.vm->accel->ops->name);
+		return -ENOTSUP;
+	}
+	if (in_kernel && v->want_its) {
+		error_set(err,
+			  "machine virt: its=on is not available with accelerator %s: its "
+			  "interrupt controller takes no messages yet; use its=off",
+			  v->m.vm->accel->ops->name);
+		return -ENOTSUP;
+	}
 	for (unsigned i = 0; i < ARRAY_SIZE(absent); i++) {
 		if (!absent[i].wanted)
 			continue;
@@ -97,13 +112,12 @@ static int virt_done(struct machine *m, GError **err)
 
 static int virt_reset(struct machine *m, GError **err)
 {
-	virt_boot_start(virt_of(m));
-	return 0;
+	return virt_boot_start(virt_of(m), err);
 }
 
-static void virt_start_at(struct machine *m, unsigned cpu, u64 pc)
+static int virt_start_at(struct machine *m, unsigned cpu, u64 pc, GError **err)
 {
-	arm_cpu_start_at(m->vm->cpus[cpu], pc);
+	return arm_cpu_start_at(m->vm->cpus[cpu], pc, err);
 }
 
 static bool virt_powerdown(struct machine *m)

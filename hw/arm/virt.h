@@ -176,6 +176,6 @@ GBytes *virt_fdt(struct virt *v, const struct arm_boot *boot, GError **err);
 /* virt-boot.c: load what runs first; reset() starts it. 0, 1 if only the tree was asked for, or
  * -errno with @err. */
 int virt_boot_load(struct virt *v, GError **err);
-void virt_boot_start(struct virt *v);
+int virt_boot_start(struct virt *v, GError **err);
 
 #endif

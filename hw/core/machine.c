@@ -258,8 +258,10 @@ int machine_reset(struct machine *m, GError **err)
 	}
 	for (guint i = 0; i < m->entries->len; i++) {
 		const struct machine_entry *e = &g_array_index(m->entries, struct machine_entry, i);
+		int ret = m->type->start_at(m, e->cpu, e->pc, err);
 
-		m->type->start_at(m, e->cpu, e->pc);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }

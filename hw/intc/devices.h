@@ -9,6 +9,7 @@
 extern const struct device_type arm_gicv2_type;
 extern const struct device_type arm_gicv2m_type;
 extern const struct device_type arm_gicv3_its_type;
+extern const struct device_type arm_gicv3_kernel_type;
 extern const struct device_type arm_gicv3_type;
 
 #endif

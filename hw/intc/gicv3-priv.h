@@ -94,6 +94,7 @@ struct gicv3 {
 	u32 num_cpu, num_irq; /* num_irq: INTIDs that are not LPIs */
 	bool has_lpi;
 	u64 dist_base;
+	struct arm_vgic *vgic; /* the kernel's; NULL: emulated */
 
 	/*
 	 * Guards everything below and in the CPUs' structs. Taken by vCPUs in system registers and
@@ -226,6 +227,19 @@ u32 gicv3_id_register(u32 offset);
 /* The value of GICD_IIDR and GICR_IIDR: implementer Arm. */
 #define GICV3_IIDR 0x43b
 
-extern const struct state_desc gicv3_state_desc; /* gicv3-state.c */
+/* gicv3-state.c: what travels. gicv3_check_loaded() - 0, or -EINVAL with @err if a stream has what
+ * this controller has not. */
+extern const struct state_desc gicv3_state_desc;
+extern const struct state_field gicv3_state_fields[];
+extern const struct state_desc *const gicv3_state_subsections[];
+int gicv3_check_loaded(const struct gicv3 *g, GError **err);
+
+/* gicv3.c: what the emulated controller and the kernel's share. gicv3_configure() - sizes, CPUs and
+ * addresses; gicv3_free_cpus(). The others set power-on values in the struct. */
+extern const struct property gicv3_props[];
+void gicv3_configure(struct gicv3 *g, const struct arm_gicv3_config *config);
+void gicv3_free_cpus(struct gicv3 *g);
+void gic_reset_distributor(struct gicv3 *g);
+void gic_reset_redistributor(struct gicv3_cpu *c);
 
 #endif

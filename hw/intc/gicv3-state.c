@@ -42,7 +42,7 @@ static void mask_registers(struct gicv3 *g)
 	}
 }
 
-static int check_unsupported(const struct gicv3 *g, GError **err)
+int gicv3_check_loaded(const struct gicv3 *g, GError **err)
 {
 	bool nmi = false;
 
@@ -75,7 +75,7 @@ static int check_unsupported(const struct gicv3 *g, GError **err)
 static int post_load(void *obj, int version, GError **err)
 {
 	struct gicv3 *g = obj;
-	int ret = check_unsupported(g, err);
+	int ret = gicv3_check_loaded(g, err);
 
 	if (ret)
 		return ret;
@@ -209,9 +209,9 @@ static const struct state_desc nmi_desc = {
 	.needed = never,
 };
 
-static const struct state_desc *const subsections[] = { &shift_bug_desc, &nmi_desc, NULL };
+const struct state_desc *const gicv3_state_subsections[] = { &shift_bug_desc, &nmi_desc, NULL };
 
-static const struct state_field fields[] = {
+const struct state_field gicv3_state_fields[] = {
 	FIELD_U32(struct gicv3, gicd_ctlr),
 	FIELD_ARRAY(struct gicv3, gicd_statusr, U32),
 	FIELD_ARRAY(struct gicv3, group, U32),
@@ -241,7 +241,7 @@ const struct state_desc gicv3_state_desc = {
 	.version = 1,
 	.min_version = 1,
 	.priority = STATE_PRIO_GICV3,
-	.fields = fields,
-	.subsections = subsections,
+	.fields = gicv3_state_fields,
+	.subsections = gicv3_state_subsections,
 	.post_load = post_load,
 };

@@ -11,7 +11,7 @@
 
 #define FRAME 0x10000
 
-static void reset_distributor(struct gicv3 *g)
+void gic_reset_distributor(struct gicv3 *g)
 {
 	g->gicd_ctlr = GICD_CTLR_ARE | GICD_CTLR_DS;
 	memset(g->gicd_statusr, 0, sizeof(g->gicd_statusr));
@@ -28,7 +28,7 @@ static void reset_distributor(struct gicv3 *g)
 	g->gicd_no_migration_shift_bug = true;
 }
 
-static void reset_redistributor(struct gicv3_cpu *c)
+void gic_reset_redistributor(struct gicv3_cpu *c)
 {
 	c->gicr_ctlr = GICR_CTLR_CES;
 	memset(c->gicr_statusr, 0, sizeof(c->gicr_statusr));
@@ -47,9 +47,9 @@ static void gicv3_reset(struct device *dev)
 	struct gicv3 *g = (struct gicv3 *)dev;
 
 	g_mutex_lock(&g->lock);
-	reset_distributor(g);
+	gic_reset_distributor(g);
 	for (unsigned i = 0; i < g->num_cpu; i++) {
-		reset_redistributor(&g->cpu[i]);
+		gic_reset_redistributor(&g->cpu[i]);
 		gic_reset_interface(&g->cpu[i]);
 		gic_update_virtual(&g->cpu[i]);
 	}
@@ -112,7 +112,7 @@ static void init_cpu(struct gicv3 *g, unsigned i, u64 base, bool last)
 		c->lpi_pending = g_new0(u64, (1u << GIC_ID_BITS) / 64);
 }
 
-static void free_cpus(struct gicv3 *g)
+void gicv3_free_cpus(struct gicv3 *g)
 {
 	for (unsigned i = 0; i < g->num_cpu; i++)
 		g_free(g->cpu[i].lpi_pending);
@@ -138,19 +138,14 @@ static void gicv3_unrealize(struct device *dev)
 	for (unsigned i = 0; i < g->num_cpu; i++)
 		address_space_unmap(as, &g->cpu[i].frames);
 	address_space_unmap(as, &g->dist);
-	free_cpus(g);
+	gicv3_free_cpus(g);
 	g_mutex_clear(&g->lock);
 }
 
-struct device *arm_gicv3_create(struct machine *m, const struct arm_gicv3_config *config,
-				GError **err)
+void gicv3_configure(struct gicv3 *g, const struct arm_gicv3_config *config)
 {
 	unsigned first = config->redist[0].cpus, i;
-	struct device *dev = device_create(m, ARM_GICV3_TYPE, NULL, err);
-	struct gicv3 *g = (struct gicv3 *)dev;
 
-	if (!dev)
-		return NULL;
 	assert(config->spis % 32 == 0 && config->spis <= ARM_GICV3_SPIS);
 	g->num_cpu = first + config->redist[1].cpus;
 	g->num_irq = ARM_GIC_INTERNAL + config->spis;
@@ -162,15 +157,25 @@ struct device *arm_gicv3_create(struct machine *m, const struct arm_gicv3_config
 	for (; i < g->num_cpu; i++)
 		init_cpu(g, i, config->redist[1].base + (i - first) * ARM_GICV3_REGION,
 			 i == g->num_cpu - 1);
+}
+
+struct device *arm_gicv3_create(struct machine *m, const struct arm_gicv3_config *config,
+				GError **err)
+{
+	struct device *dev = device_create(m, ARM_GICV3_TYPE, NULL, err);
+
+	if (!dev)
+		return NULL;
+	gicv3_configure((struct gicv3 *)dev, config);
 	if (device_realize(dev, NULL, err)) {
-		free_cpus(g);
+		gicv3_free_cpus((struct gicv3 *)dev);
 		device_destroy(dev);
 		return NULL;
 	}
 	return dev;
 }
 
-static const struct property gicv3_props[] = {
+const struct property gicv3_props[] = {
 	PROP(struct gicv3, num_cpu, "num-cpu", U32, NULL, "CPUs"),
 	PROP(struct gicv3, num_irq, "num-irq", U32, NULL, "interrupts but LPIs"),
 	PROP(struct gicv3, has_lpi, "has-lpi", BOOL, NULL, "has LPIs"),

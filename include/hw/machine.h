@@ -108,9 +108,9 @@ struct machine_type {
 	/* reset() - after devices and vCPUs were reset: state of the first vCPU. 0 or -errno. NULL:
 	 * nothing. */
 	int (*reset)(struct machine *m, GError **err);
-	/* start_at() - after reset(): a vCPU begins at @pc; one that is off stays off. NULL: where
-	 * vCPUs begin cannot be chosen. */
-	void (*start_at)(struct machine *m, unsigned cpu, u64 pc);
+	/* start_at() - after reset(): a vCPU begins at @pc; one that is off stays off. 0 or
+	 * -errno. NULL: where vCPUs begin cannot be chosen. */
+	int (*start_at)(struct machine *m, unsigned cpu, u64 pc, GError **err);
 	/* powerdown() - the user pressed the power button. False: there is none. NULL: likewise. */
 	bool (*powerdown)(struct machine *m);
 	/* irq_set() - a line of the machine's interrupt controller changed. NULL: it has none. */

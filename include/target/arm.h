@@ -58,17 +58,18 @@ struct arm_cpu *arm_cpu_of_vcpu(struct vcpu *vcpu);
  * arm_cpu_boot() - let a vCPU that was just reset start at @entry with @x0 in x0 and zeroes in x1
  * to x3 (Linux, Documentation/arch/arm64/booting.rst), at EL2 if it has it, else at EL1.
  *
+ * Return: 0, or -errno with @err when the accelerator refuses it.
  * Context: machine lock held, vCPU parked.
  */
-void arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0);
+int arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0, GError **err);
 
 /*
  * arm_cpu_start_at() - let a vCPU that was just reset begin at @pc in the state that it has; one
  * that is off stays off.
  *
- * Context: machine lock held, vCPU parked.
+ * Return and context: as arm_cpu_boot().
  */
-void arm_cpu_start_at(struct vcpu *vcpu, u64 pc);
+int arm_cpu_start_at(struct vcpu *vcpu, u64 pc, GError **err);
 
 /* arm_cpu_register_state() - its sections "cpu_common" and "cpu" travel in a migration. */
 void arm_cpu_register_state(struct vcpu *vcpu, struct state_registry *reg);

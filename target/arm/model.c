@@ -11,6 +11,7 @@
 #include "target/arm.h"
 #include "target/arm/cpu-features.h"
 #include "target/arm/engine_props.h"
+#include "target/arm/kvm.h"
 #include "util/error.h"
 
 #define F(name) ((u64)1 << ARM_FEAT_##name)
@@ -41,10 +42,20 @@ static const struct base_model base_models[] = {
 };
 
 static const char *const names[] = { "cortex-a53", "cortex-a57",  "cortex-a72", "cortex-a76",
+#ifdef ARM_KVM
+				     "host",
+#endif
 				     "max",        "neoverse-n1", NULL };
+
+/* Under KVM: identity and features are those of the host's CPU, as KVM shows them. */
+static const struct base_model kvm_models[] = {
+	{ "host", "arm,arm-v8", 0, 0, F(FP) },
+	{ "max", "arm,arm-v8", 0, 0, F(FP) },
+};
 
 struct arm_cpu_model {
 	const struct base_model *base;
+	bool kvm; /* one of kvm_models */
 	u64 features;
 	bool pauth, qarma5;
 	bool impdef_asked, qarma5_asked;   /* pauth-impdef=on, pauth-qarma5=on */
@@ -55,20 +66,22 @@ struct arm_cpu_model {
 struct cpu_prop {
 	const char *name;
 	bool max_only;      /* of the model max; others do not have it */
+	bool kvm;           /* there is one under KVM, too */
 	bool value;         /* what it is, if it cannot be changed */
 	const char *refuse; /* why it cannot; NULL: it can */
 };
 
 static const struct cpu_prop cpu_props[] = {
-	{ "aarch64", false, true, "a CPU without AArch64 state needs AArch32, which is not there" },
-	{ "lpa2", true, false, "addresses have 48 bits" },
-	{ "pauth", true, true, NULL },
-	{ "pauth-impdef", true, true, NULL },
-	{ "pauth-qarma3", true, false, "the algorithm QARMA3 is not there" },
-	{ "pauth-qarma5", true, false, NULL },
-	{ "pmu", false, false, "there is no performance monitor" },
-	{ "sme", true, false, "SME is not there" },
-	{ "sve", true, false, "SVE is not there" },
+	{ "aarch64", false, true, true,
+	  "a CPU without AArch64 state needs AArch32, which is not there" },
+	{ "lpa2", true, false, false, "addresses have 48 bits" },
+	{ "pauth", true, true, true, NULL },
+	{ "pauth-impdef", true, false, true, NULL },
+	{ "pauth-qarma3", true, false, false, "the algorithm QARMA3 is not there" },
+	{ "pauth-qarma5", true, false, false, NULL },
+	{ "pmu", false, true, false, "there is no performance monitor" },
+	{ "sme", true, true, false, "SME is not there" },
+	{ "sve", true, true, false, "SVE is not there" },
 };
 
 const char *const *arm_cpu_models(void)
@@ -86,15 +99,17 @@ const char *arm_cpu_model_compatible(const struct arm_cpu_model *model)
 	return model->base->compatible;
 }
 
+/* Has the engines and all features of the CPUs that are emulated. */
 static bool is_max(const struct arm_cpu_model *m)
 {
-	return !strcmp(m->base->name, "max");
+	return !m->kvm && !strcmp(m->base->name, "max");
 }
 
 static const struct cpu_prop *find_prop(const struct arm_cpu_model *m, const char *name)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(cpu_props); i++)
-		if (!strcmp(cpu_props[i].name, name) && (is_max(m) || !cpu_props[i].max_only))
+		if (!strcmp(cpu_props[i].name, name) &&
+		    (m->kvm ? cpu_props[i].kvm : is_max(m) || !cpu_props[i].max_only))
 			return &cpu_props[i];
 	return NULL;
 }
@@ -197,6 +212,18 @@ static int parse_item(struct arm_cpu_model *m, const char *item, GError **err)
 	return set_prop(m, name, eq + 1, err);
 }
 
+static const struct base_model *find_kvm_model(const char *name, GError **err)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(kvm_models); i++)
+		if (!strcmp(kvm_models[i].name, name))
+			return &kvm_models[i];
+	error_set(
+		err,
+		"-cpu %s: accelerator kvm runs guests on the host's own CPU; use -cpu host or max",
+		name);
+	return NULL;
+}
+
 static const struct base_model *find_model(const char *name, GError **err)
 {
 	g_autofree char *known = g_strjoinv(", ", (char **)names);
@@ -206,7 +233,7 @@ static const struct base_model *find_model(const char *name, GError **err)
 			return &base_models[i];
 	if (!strcmp(name, "host"))
 		error_set(err,
-			  "-cpu host: it needs KVM, which this binary does not have; use -cpu max");
+			  "-cpu host: it needs accelerator kvm on an arm64 host; use -cpu max");
 	else
 		error_set(err, "-cpu %s: unknown model; known are %s", name, known);
 	return NULL;
@@ -215,14 +242,19 @@ static const struct base_model *find_model(const char *name, GError **err)
 struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GError **err)
 {
 	g_auto(GStrv) items = g_strsplit(text, ",", -1);
-	const struct base_model *base = find_model(items[0] ? items[0] : "", err);
+	const char *name = items[0] ? items[0] : "";
+	bool kvm = arm_kvm_used(vm);
+	const struct base_model *base = kvm ? find_kvm_model(name, err) : find_model(name, err);
 	struct arm_cpu_model *m;
 
 	if (!base)
 		return NULL;
 	m = g_new0(struct arm_cpu_model, 1);
 	m->base = base;
+	m->kvm = kvm;
 	m->features = is_max(m) ? arm_features_max() : base->features;
+	if (kvm && arm_kvm_has_pauth(vm))
+		m->features |= F(PAUTH);
 	m->pauth = m->features & F(PAUTH);
 	if (is_max(m))
 		arm_engine_props_init(&m->engines);
@@ -237,6 +269,14 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 			  "-cpu %s: pauth-impdef=on and pauth-qarma5=on exclude each other; leave "
 			  "one out",
 			  m->base->name);
+		arm_cpu_model_destroy(m);
+		return NULL;
+	}
+	if (kvm && m->pauth && !(m->features & F(PAUTH))) {
+		error_set(err,
+			  "-cpu %s: pauth=on is not available: the host's CPU or kernel has "
+			  "no pointer authentication for guests; leave it out",
+			  base->name);
 		arm_cpu_model_destroy(m);
 		return NULL;
 	}

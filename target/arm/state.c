@@ -10,6 +10,7 @@
 #include "target/arm/engines.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
+#include "target/arm/kvm.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/sysreg.h"
 #include "target/arm/timer.h"
@@ -55,7 +56,9 @@ struct arm_wire {
 	u64 cpreg_vmstate_indexes[SYSREGS_MAX], cpreg_vmstate_values[SYSREGS_MAX];
 	s64 timer_phys, timer_virt;                   /* follow from the registers */
 	u64 hdbssbr, hdbssprod, hacdbsbr, hacdbscons; /* subsections of our own */
-	u8 power_state;                               /* 1: off */
+	u8 serror_pending, serror_has_esr;            /* subsection cpu/serror */
+	u64 serror_esr;
+	u8 power_state; /* 1: off */
 	u32 halted, interrupt_request;
 };
 
@@ -126,11 +129,47 @@ static u64 *timer_value(struct arm_cpu *cpu, unsigned i)
 	return timer_regs[i].cval ? &t->cval : &t->ctl;
 }
 
+static void save_kvm_regs(struct arm_wire *w)
+{
+	const struct arm_kvm_cpu *k = w->v->kvm;
+
+	g_assert(k->n <= SYSREGS_MAX);
+	w->cpreg_vmstate_array_len = k->n;
+	memcpy(w->cpreg_vmstate_indexes, k->index, k->n * sizeof(k->index[0]));
+	memcpy(w->cpreg_vmstate_values, k->value, k->n * sizeof(k->value[0]));
+}
+
+/* As load_sysregs(). Whether KVM takes the values shows when they are put. */
+static int load_kvm_regs(struct arm_wire *w, bool apply, GError **err)
+{
+	struct arm_kvm_cpu *k = w->v->kvm;
+
+	for (int i = 0; i < w->cpreg_vmstate_array_len; i++) {
+		const u64 *found = bsearch(&w->cpreg_vmstate_indexes[i], k->index, k->n,
+					   sizeof(k->index[0]), arm_kvm_by_index);
+
+		if (!found) {
+			error_set(err,
+				  "cpu: KVM of this host has no register 0x%" PRIx64
+				  ": it came from another kernel, CPU or accelerator",
+				  w->cpreg_vmstate_indexes[i]);
+			return -EINVAL;
+		}
+		if (apply)
+			k->value[found - k->index] = w->cpreg_vmstate_values[i];
+	}
+	return 0;
+}
+
 static void save_sysregs(struct arm_wire *w)
 {
 	struct named_value sorted[SYSREGS_MAX];
 	unsigned n;
 
+	if (w->v->kvm) {
+		save_kvm_regs(w);
+		return;
+	}
 	w->cpreg_vmstate_array_len = 0;
 	arm_sysreg_foreach(&w->v->cpu, collect_sysreg, w);
 	for (unsigned i = 0; i < ARRAY_SIZE(timer_regs); i++) {
@@ -174,6 +213,8 @@ static bool is_constant(const struct arm_sysreg *reg)
 /* With @apply false only look whether it can be done. */
 static int load_sysregs(struct arm_wire *w, bool apply, GError **err)
 {
+	if (w->v->kvm)
+		return load_kvm_regs(w, apply, err);
 	for (int i = 0; i < w->cpreg_vmstate_array_len; i++) {
 		u64 index = w->cpreg_vmstate_indexes[i], value = w->cpreg_vmstate_values[i];
 		const struct arm_sysreg *reg;
@@ -247,8 +288,18 @@ static void cpu_pre_save(void *obj)
 	w->hdbssprod = cpu->hdbssprod_el2;
 	w->hacdbsbr = cpu->hacdbsbr_el2;
 	w->hacdbscons = cpu->hacdbscons_el2;
+	w->serror_pending = w->v->kvm && w->v->kvm->serror_pending;
+	w->serror_has_esr = w->v->kvm && w->v->kvm->serror_has_esr;
+	w->serror_esr = w->v->kvm ? w->v->kvm->serror_esr : 0;
 	save_vectors(w);
 	save_sysregs(w);
+}
+
+static int cpu_collect(void *obj, GError **err)
+{
+	struct arm_wire *w = obj;
+
+	return vcpu_get_state(w->v->vcpu, err);
 }
 
 static void common_pre_save(void *obj)
@@ -288,6 +339,10 @@ static int check_loaded(struct arm_wire *w, GError **err)
 		error_set(err, "cpu: power state %u is neither on (0) nor off (1)", w->power_state);
 		return -EINVAL;
 	}
+	if (w->serror_pending && !w->v->kvm) {
+		error_set(err, "cpu: a virtual SError is pending there; this accelerator has none");
+		return -EINVAL;
+	}
 	return check_engines(w, err) ? -EINVAL : load_sysregs(w, false, err);
 }
 
@@ -299,6 +354,13 @@ static void load_vectors(struct arm_wire *w)
 		memcpy(cpu_v(cpu, i)->d, w->env.vfp.zregs[i].d, sizeof(w->env.vfp.zregs[i].d));
 	arm_set_fpcr(cpu, w->fpscr);
 	arm_set_fpsr(cpu, w->fpscr);
+}
+
+static void load_serror(struct arm_wire *w)
+{
+	w->v->kvm->serror_pending = w->serror_pending;
+	w->v->kvm->serror_has_esr = w->serror_has_esr;
+	w->v->kvm->serror_esr = w->serror_esr;
 }
 
 static int cpu_post_load(void *obj, int version, GError **err)
@@ -324,6 +386,10 @@ static int cpu_post_load(void *obj, int version, GError **err)
 	load_vectors(w);
 	__atomic_store_n(&cpu->irq_lines, lines_of(w->env.irq_line_state), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&w->v->powered_off, w->power_state, __ATOMIC_RELEASE);
+	if (w->v->kvm) {
+		load_serror(w);
+		return vcpu_put_state(w->v->vcpu, err);
+	}
 	cpu->stepped = 0;
 	arm_self_debug_changed(cpu);
 	arm_mmu_flush(cpu);
@@ -477,8 +543,30 @@ static const struct state_desc hacdbs_state = {
 	.needed = has_hacdbs,
 };
 
-static const struct state_desc *const cpu_subsections[] = { &vfp_state, &irq_state, &hdbss_state,
-							    &hacdbs_state, NULL };
+static bool has_serror(void *obj)
+{
+	struct arm_wire *w = obj;
+
+	return w->serror_pending;
+}
+
+static const struct state_field serror_fields[] = {
+	NAMED("env.serror.pending", U8, serror_pending),
+	NAMED("env.serror.has_esr", U8, serror_has_esr),
+	NAMED("env.serror.esr", U64, serror_esr),
+	FIELD_END,
+};
+
+static const struct state_desc serror_state = {
+	.name = "cpu/serror",
+	.version = 1,
+	.min_version = 1,
+	.fields = serror_fields,
+	.needed = has_serror,
+};
+
+static const struct state_desc *const cpu_subsections[] = { &vfp_state,   &serror_state, &irq_state,
+							    &hdbss_state, &hacdbs_state, NULL };
 
 static const struct state_field cpu_fields[] = {
 	FIELD_ARRAY(struct arm_wire, env.regs, U32),
@@ -516,6 +604,7 @@ static int cpu_pre_load(void *obj, GError **err)
 	/* What subsections carry keeps its value if they do not come. */
 	cpu_pre_save(w);
 	w->hdbssbr = w->hdbssprod = w->hacdbsbr = w->hacdbscons = 0;
+	w->serror_pending = 0;
 	return 0;
 }
 
@@ -525,6 +614,7 @@ static const struct state_desc cpu_state = {
 	.min_version = 22,
 	.fields = cpu_fields,
 	.subsections = cpu_subsections,
+	.collect = cpu_collect,
 	.pre_save = cpu_pre_save,
 	.pre_load = cpu_pre_load,
 	.post_load = cpu_post_load,
@@ -539,6 +629,7 @@ static const struct state_desc common_state = {
 	.version = 1,
 	.min_version = 1,
 	.fields = common_fields,
+	.collect = cpu_collect,
 	.pre_save = common_pre_save,
 	.post_load = common_post_load,
 };

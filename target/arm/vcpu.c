@@ -6,6 +6,7 @@
 #include "target/arm/engines.h"
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
+#include "target/arm/kvm.h"
 #include "target/arm/model.h"
 #include "target/arm/self_debug.h"
 
@@ -120,11 +121,9 @@ static void flush(struct tcg_cpu *tcg)
 	arm_mmu_flush(arm_cpu_of(tcg));
 }
 
-static char *describe(struct vcpu *vcpu);
-
 static char *describe_tcg(struct tcg_cpu *tcg)
 {
-	return describe(arm_vcpu_of_tcg(tcg)->vcpu);
+	return arm_vcpu_describe(arm_vcpu_of_tcg(tcg)->vcpu);
 }
 
 static const struct tcg_ops arm_tcg_ops = {
@@ -155,7 +154,7 @@ static struct tcg_cpu *get_tcg(struct vcpu *vcpu)
 	return &v->cpu.tcg;
 }
 
-static void reset(struct vcpu *vcpu)
+void arm_vcpu_reset(struct vcpu *vcpu)
 {
 	struct arm_vcpu *v = vcpu->arch;
 
@@ -174,7 +173,7 @@ static void describe_flags(GString *s, const struct arm_cpu *cpu)
 			       cpu->pstate & PSTATE_SPSEL ? 'h' : 't');
 }
 
-static char *describe(struct vcpu *vcpu)
+char *arm_vcpu_describe(struct vcpu *vcpu)
 {
 	struct arm_cpu *cpu = arm_cpu_of_vcpu(vcpu);
 	GString *s = g_string_new(NULL);
@@ -198,7 +197,7 @@ static char *describe(struct vcpu *vcpu)
 	return g_string_free(s, FALSE);
 }
 
-static unsigned core_regs(struct vcpu *vcpu, u64 regs[CORE_REGS_MAX])
+unsigned arm_vcpu_core_regs(struct vcpu *vcpu, u64 regs[CORE_REGS_MAX])
 {
 	struct arm_cpu *cpu = arm_cpu_of_vcpu(vcpu);
 
@@ -210,19 +209,33 @@ static unsigned core_regs(struct vcpu *vcpu, u64 regs[CORE_REGS_MAX])
 
 static const struct cpu_ops arm_cpu_ops = {
 	.name = "arm",
-	.reset = reset,
-	.describe = describe,
-	.core_regs = core_regs,
+	.reset = arm_vcpu_reset,
+	.describe = arm_vcpu_describe,
+	.core_regs = arm_vcpu_core_regs,
 	.elf_machine = EM_AARCH64,
 	.debug = &arm_debug_ops,
 	.tcg_cpu = get_tcg,
 };
 
+/* What only those need whose instructions are executed here. */
+static void add_translator(struct arm_vcpu *v, struct vm *vm, const struct arm_cpu_model *model)
+{
+	arm_bus_init(v);
+	tcg_cpu_register(&v->cpu.tcg, tcg_accel_jit(vm->accel));
+	arm_el2_registers_add(&v->cpu);
+	arm_mmu_create(&v->cpu, &v->bus);
+	arm_self_debug_init(&v->cpu);
+	arm_engines_create(&v->cpu, arm_cpu_model_engines(model));
+}
+
 static void free_vcpu(struct arm_vcpu *v)
 {
-	arm_engines_destroy(&v->cpu);
-	arm_mmu_destroy(&v->cpu);
-	tcg_cpu_unregister(&v->cpu.tcg);
+	if (v->cpu.mmu) {
+		arm_engines_destroy(&v->cpu);
+		arm_mmu_destroy(&v->cpu);
+		tcg_cpu_unregister(&v->cpu.tcg);
+	}
+	arm_kvm_free(v);
 	if (v->cpu.sysregs)
 		g_hash_table_destroy(v->cpu.sysregs);
 	g_aligned_free(v);
@@ -243,13 +256,9 @@ struct vcpu *arm_cpu_create(struct vm *vm, const struct arm_cpu_model *model,
 	cpu->has_el3 = config->has_el3;
 	cpu->conduit = config->conduit;
 	v->starts_off = config->starts_off;
-	arm_bus_init(v);
-	tcg_cpu_register(&cpu->tcg, tcg_accel_jit(vm->accel));
-	arm_el2_registers_add(cpu);
-	arm_mmu_create(cpu, &v->bus);
-	arm_self_debug_init(cpu);
-	arm_engines_create(cpu, arm_cpu_model_engines(model));
-	vcpu = vcpu_create(vm, &arm_cpu_ops, v, err);
+	if (!arm_kvm_used(vm))
+		add_translator(v, vm, model);
+	vcpu = vcpu_create(vm, arm_kvm_used(vm) ? &arm_kvm_cpu_ops : &arm_cpu_ops, v, err);
 	if (!vcpu) {
 		free_vcpu(v);
 		return NULL;
@@ -281,15 +290,17 @@ void arm_cpu_boot_at(struct arm_cpu *cpu, unsigned el, u64 entry, u64 x0)
 	tcg_set_pc(&cpu->tcg, entry);
 }
 
-void arm_cpu_start_at(struct vcpu *vcpu, u64 pc)
+int arm_cpu_start_at(struct vcpu *vcpu, u64 pc, GError **err)
 {
 	tcg_set_pc(&((struct arm_vcpu *)vcpu->arch)->cpu.tcg, pc);
+	return vcpu_put_state(vcpu, err);
 }
 
-void arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0)
+int arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0, GError **err)
 {
 	struct arm_vcpu *v = vcpu->arch;
 
 	arm_cpu_boot_at(&v->cpu, arm_boot_el(&v->cpu), entry, x0);
 	__atomic_store_n(&v->powered_off, false, __ATOMIC_RELEASE);
+	return vcpu_put_state(vcpu, err);
 }

@@ -25,7 +25,8 @@ struct arm_vcpu {
 	/* Powered off, as PSCI has it. Written with the machine lock held; read by its own thread
 	 * without. Another vCPU may change the registers of one that is off. */
 	bool powered_off;
-	struct arm_wire *wire; /* state.c; NULL: not registered */
+	struct arm_wire *wire;   /* state.c; NULL: not registered */
+	struct arm_kvm_cpu *kvm; /* kvm.c; NULL under other accelerators */
 };
 
 static inline struct arm_vcpu *arm_vcpu_of(struct arm_cpu *cpu)
@@ -42,6 +43,11 @@ void arm_bus_init(struct arm_vcpu *v);
  */
 void arm_cpu_boot_at(struct arm_cpu *cpu, unsigned el, u64 entry, u64 x0);
 unsigned arm_boot_el(const struct arm_cpu *cpu);
+
+/* Members of struct cpu_ops under every accelerator. */
+void arm_vcpu_reset(struct vcpu *vcpu);
+char *arm_vcpu_describe(struct vcpu *vcpu);
+unsigned arm_vcpu_core_regs(struct vcpu *vcpu, u64 regs[CORE_REGS_MAX]);
 
 /*
  * arm_psci_call() - answer the call whose function is in x0.

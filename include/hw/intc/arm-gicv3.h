@@ -8,8 +8,9 @@
 
 struct arm_cpu;
 
-#define ARM_GICV3_TYPE     "arm-gicv3"
-#define ARM_GICV3_ITS_TYPE "arm-gicv3-its"
+#define ARM_GICV3_TYPE        "arm-gicv3"
+#define ARM_GICV3_KERNEL_TYPE "kvm-arm-gicv3"
+#define ARM_GICV3_ITS_TYPE    "arm-gicv3-its"
 
 #define ARM_GIC_INTERNAL 32      /* INTIDs of SGIs and PPIs; SPI n is INTID 32 + n */
 #define ARM_GICV3_SPIS   988     /* most SPIs that there can be */
@@ -36,6 +37,15 @@ struct arm_gicv3_config {
  */
 struct device *arm_gicv3_create(struct machine *m, const struct arm_gicv3_config *config,
 				GError **err);
+
+/*
+ * arm_gicv3_kernel_create() - likewise, for an accelerator that has the controller in the kernel.
+ *
+ * Inputs are driven by accel_ops.gsi_set(), line n being SPI n; CPUs are connected already.
+ * Context: machine lock held, bus "System" there, all vCPUs created.
+ */
+struct device *arm_gicv3_kernel_create(struct machine *m, const struct arm_gicv3_config *config,
+				       GError **err);
 
 /*
  * arm_gicv3_attach() - connect a CPU: its interrupt lines, the ICC registers, its affinity.
