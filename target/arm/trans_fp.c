@@ -177,8 +177,8 @@ bool trans_FCVT(struct trans *t, const struct a64_FCVT *i)
 }
 
 /* Rounding in the order of the instructions' fields: N P M Z, then A, -, X and I. */
-static const u8 modes[] = { E_ROUND_NEAREST, E_ROUND_UP,     E_ROUND_DOWN, E_ROUND_ZERO, 0xff, 0xff,
-			    E_ROUND_CURRENT, E_ROUND_CURRENT };
+static const u8 modes[] = { E_ROUND_NEAREST, E_ROUND_UP, E_ROUND_DOWN,    E_ROUND_ZERO,
+			    E_ROUND_AWAY,    0xff,       E_ROUND_CURRENT, E_ROUND_CURRENT };
 
 bool trans_FRINT(struct trans *t, const struct a64_FRINT *i)
 {
@@ -191,21 +191,50 @@ bool trans_FRINT(struct trans *t, const struct a64_FRINT *i)
 	return true;
 }
 
+static struct e_ftoi to_general(enum e_fround mode, unsigned ftype, unsigned u, unsigned sf,
+				unsigned rd, unsigned rn)
+{
+	return (struct e_ftoi){
+		.kind = kind_of(ftype),
+		.mode = mode,
+		.sign = !u,
+		.w = sf,
+		.d = gx(rd),
+		.a = rn,
+	};
+}
+
 bool trans_FCVT_g(struct trans *t, const struct a64_FCVT_g *i)
 {
 	struct e_exact exact = EXACT(FCVT_g, i);
-	struct e_ftoi op = {
-		.kind = kind_of(i->ftype),
-		.mode = (enum e_fround)modes[i->mode],
-		.sign = !i->u,
-		.w = i->sf,
-		.d = gx(i->rd),
-		.a = i->rn,
-	};
+	struct e_ftoi op =
+		to_general((enum e_fround)modes[i->mode], i->ftype, i->u, i->sf, i->rd, i->rn);
 
 	if (!usable(t, i->ftype))
 		return false;
 	e_ftoi(t, &op, &exact);
+	return true;
+}
+
+bool trans_FCVTA_g(struct trans *t, const struct a64_FCVTA_g *i)
+{
+	struct e_exact exact = EXACT(FCVTA_g, i);
+	struct e_ftoi op = to_general(E_ROUND_AWAY, i->ftype, i->u, i->sf, i->rd, i->rn);
+
+	if (!usable(t, i->ftype))
+		return false;
+	e_ftoi(t, &op, &exact);
+	return true;
+}
+
+bool trans_FCVTZ_gf(struct trans *t, const struct a64_FCVTZ_gf *i)
+{
+	struct e_exact exact = EXACT(FCVTZ_gf, i);
+	struct e_ftoi op = to_general(E_ROUND_ZERO, i->ftype, i->u, i->sf, i->rd, i->rn);
+
+	if (!usable(t, i->ftype))
+		return false;
+	e_ftofixed(t, &op, 64 - i->scale, &exact);
 	return true;
 }
 
@@ -215,6 +244,16 @@ bool trans_CVTF_g(struct trans *t, const struct a64_CVTF_g *i)
 
 	if (!usable(t, i->ftype))
 		return false;
-	e_itof(t, !i->u, i->sf, kind_of(i->ftype), i->rd, gx(i->rn), &exact);
+	e_itof(t, !i->u, i->sf, 0, kind_of(i->ftype), i->rd, gx(i->rn), &exact);
+	return true;
+}
+
+bool trans_CVTF_gf(struct trans *t, const struct a64_CVTF_gf *i)
+{
+	struct e_exact exact = EXACT(CVTF_gf, i);
+
+	if (!usable(t, i->ftype))
+		return false;
+	e_itof(t, !i->u, i->sf, 64 - i->scale, kind_of(i->ftype), i->rd, gx(i->rn), &exact);
 	return true;
 }

@@ -208,9 +208,8 @@ bool trans_FSQRT_v(struct trans *t, const struct a64_FSQRT_v *i)
 
 bool trans_FRINT_v(struct trans *t, const struct a64_FRINT_v *i)
 {
-	static const u8 modes[] = { E_ROUND_NEAREST, E_ROUND_UP,     E_ROUND_DOWN,
-				    E_ROUND_ZERO,    0xff,           0xff,
-				    E_ROUND_CURRENT, E_ROUND_CURRENT };
+	static const u8 modes[] = { E_ROUND_NEAREST, E_ROUND_UP, E_ROUND_DOWN,    E_ROUND_ZERO,
+				    E_ROUND_AWAY,    0xff,       E_ROUND_CURRENT, E_ROUND_CURRENT };
 	unsigned mode = i->u << 2 | i->lo << 1 | i->hi;
 	struct e_exact exact = EXACT(FRINT_v, i);
 

@@ -252,14 +252,74 @@ static void round_reg(struct trans *t, enum e_fkind k, unsigned reg, unsigned a,
 	x_vi(t, III(code[k]), reg, is_scalar(k) ? a : 0, a, mode);
 }
 
+/* Bits of 2^n as a number of kind @k. */
+static u64 power(enum e_fkind k, int n)
+{
+	return is_double(k) ? (u64)(1023 + n) << 52 : (u64)(127 + n) << 23;
+}
+
+/* All elements of @reg, or the lowest, = 2^n; destroys rax. */
+static void load_power(struct trans *t, enum e_fkind k, unsigned reg, int n)
+{
+	x_movi(t, RAX, power(k, n));
+	x_v(t, V_MOVD_IN | (is_double(k) ? V_W : 0), reg, 0, RAX);
+	if (!is_scalar(k))
+		x_v(t, is_double(k) ? II(0x59) : II(0x58), reg, 0, reg);
+}
+
+/* Go the exact way unless the absolute values of all of @reg are less than 2^n; NaNs are not. */
+static struct slow_path *unless_less(struct trans *t, enum e_fkind k, unsigned reg, int n,
+				     const struct e_exact *exact)
+{
+	xv_k(t, V_PAND, X_T0, reg, abs_mask(k));
+	load_power(t, k, X_T1, n);
+	if (is_scalar(k)) {
+		x_v(t, V_OP(1, is_double(k), 0x2e), X_T1, 0, X_T0);
+		return cold(t, x_jcc32(t, CC_BE), exact);
+	}
+	x_vi(t, op_of(k, 0xc2), X_T0, X_T0, X_T1, 0x15); /* NLT_UQ */
+	x_v(t, V_PTEST, X_T0, 0, X_T0);
+	return cold(t, x_jcc32(t, CC_NE), exact);
+}
+
+/*
+ * X_T1 = @reg rounded to the nearest integer, halves away from zero, which the host does not know:
+ * one more than what truncation gives if that takes away a half or more. Everything is exact below
+ * the numbers that have no fraction. Destroys E_V1.
+ */
+static struct slow_path *round_away(struct trans *t, enum e_fkind k, unsigned reg,
+				    const struct e_exact *exact)
+{
+	const unsigned v1 = host_vreg(E_V1);
+	struct slow_path *s = unless_less(t, k, reg, is_double(k) ? 52 : 23, exact);
+
+	round_reg(t, k, X_T1, reg, E_ROUND_ZERO | ROUND_QUIET);
+	x_v(t, op_of(k, 0x5c), X_T0, reg, X_T1);
+	xv_k(t, V_PAND, X_T0, X_T0, abs_mask(k));
+	load_power(t, k, v1, -1);
+	x_vi(t, op_of(k, 0xc2), X_T0, X_T0, v1, 0x1d); /* GE_OQ */
+	load_power(t, k, v1, 0);
+	x_v(t, V_PAND, X_T0, X_T0, v1);
+	xv_k(t, V_PAND, v1, reg, sign_mask(k)); /* and what is added to -0 must be -0 */
+	x_v(t, V_POR, X_T0, X_T0, v1);
+	x_v(t, op_of(k, 0x58), X_T1, X_T1, X_T0);
+	return s;
+}
+
 void e_fround(struct trans *t, enum e_fround mode, bool inexact, enum e_fkind k, unsigned d,
 	      unsigned a, const struct e_exact *exact)
 {
-	unsigned r = target(d, a, a);
-	bool zero;
-	unsigned ra = use(t, k, a, X_T1, &zero);
+	unsigned r = target(d, a, a), ra;
 	struct slow_path *s;
+	bool zero;
 
+	if (mode == E_ROUND_AWAY) {
+		s = round_away(t, k, use(t, k, a, host_vreg(E_V0), NULL), exact);
+		put(t, k, d, X_T1, false);
+		s->done = t->p;
+		return;
+	}
+	ra = use(t, k, a, X_T1, &zero);
 	round_reg(t, k, r, ra, mode | (inexact ? 0 : ROUND_QUIET));
 	s = unless_nan(t, k, r, exact);
 	put(t, k, d, r, zero);
@@ -304,12 +364,6 @@ static void to_integer(struct trans *t, enum e_fkind k, unsigned w, unsigned reg
 	x_v(t, op_of(k, 0x2c) | (w ? V_W : 0), RAX, 0, reg);
 }
 
-/* Bits of 2^n as a number of kind @k. */
-static u64 power(enum e_fkind k, unsigned n)
-{
-	return k == E_F64 ? (u64)(1023 + n) << 52 : (u64)(127 + n) << 23;
-}
-
 /* Negative numbers, large ones and NaNs all compare as too large. */
 static struct slow_path *unless_unsigned(struct trans *t, enum e_fkind k, unsigned reg,
 					 unsigned bits, const struct e_exact *exact)
@@ -324,10 +378,13 @@ static struct slow_path *unless_unsigned(struct trans *t, enum e_fkind k, unsign
 
 void e_ftoi(struct trans *t, const struct e_ftoi *op, const struct e_exact *exact)
 {
-	unsigned ra = use(t, op->kind, op->a, X_T0, NULL), r = ra;
-	struct slow_path *s;
+	unsigned ra = use(t, op->kind, op->a, host_vreg(E_V0), NULL), r = ra;
+	struct slow_path *s, *first = NULL;
 
-	if (op->mode != E_ROUND_ZERO) {
+	if (op->mode == E_ROUND_AWAY) {
+		first = round_away(t, op->kind, ra, exact);
+		r = X_T1;
+	} else if (op->mode != E_ROUND_ZERO) {
 		round_reg(t, op->kind, X_T1, ra, op->mode | ROUND_QUIET);
 		r = X_T1;
 	}
@@ -340,13 +397,34 @@ void e_ftoi(struct trans *t, const struct e_ftoi *op, const struct e_exact *exac
 		to_integer(t, op->kind, 1, r);
 	}
 	if (r != ra) /* now that it is in range, tell if it was inexact */
-		round_reg(t, op->kind, X_T1, ra, op->mode);
+		round_reg(t, op->kind, X_T1, ra, first ? E_ROUND_ZERO : op->mode);
+	x_put(t, op->d, RAX);
+	s->done = t->p;
+	if (first)
+		first->done = t->p;
+}
+
+/* The product is exact where the result is in range: only then is it computed. */
+void e_ftofixed(struct trans *t, const struct e_ftoi *op, unsigned fbits,
+		const struct e_exact *exact)
+{
+	int bits = (op->w ? 63 : op->sign ? 31 : 32) - (int)fbits;
+	unsigned ra = use(t, op->kind, op->a, host_vreg(E_V0), NULL);
+	struct slow_path *s;
+
+	if (op->sign)
+		s = unless_less(t, op->kind, ra, bits, exact);
+	else
+		s = unless_unsigned(t, op->kind, ra, bits, exact);
+	load_power(t, op->kind, X_T1, fbits);
+	x_v(t, op_of(op->kind, 0x59), X_T1, X_T1, ra);
+	to_integer(t, op->kind, op->w || !op->sign, X_T1);
 	x_put(t, op->d, RAX);
 	s->done = t->p;
 }
 
-void e_itof(struct trans *t, bool sign, unsigned w, enum e_fkind k, unsigned d, unsigned a,
-	    const struct e_exact *exact)
+void e_itof(struct trans *t, bool sign, unsigned w, unsigned fbits, enum e_fkind k, unsigned d,
+	    unsigned a, const struct e_exact *exact)
 {
 	struct slow_path *s = NULL;
 	unsigned r;
@@ -366,6 +444,10 @@ void e_itof(struct trans *t, bool sign, unsigned w, enum e_fkind k, unsigned d, 
 	}
 	x_v(t, V_PXOR, X_T1, X_T1, X_T1);
 	x_v(t, op_of(k, 0x2a) | (w ? V_W : 0), X_T1, X_T1, r);
+	if (fbits) {
+		load_power(t, k, X_T0, -(int)fbits);
+		x_v(t, op_of(k, 0x59), X_T1, X_T1, X_T0);
+	}
 	put(t, k, d, X_T1, true);
 	if (s)
 		s->done = t->p;

@@ -170,8 +170,16 @@ void e_fneg(struct trans *t, enum e_fkind k, unsigned d, unsigned a);
 void e_fabs(struct trans *t, enum e_fkind k, unsigned d, unsigned a);
 void e_fmov(struct trans *t, enum e_fkind k, unsigned d, unsigned a);
 
-enum e_fround { E_ROUND_NEAREST, E_ROUND_DOWN, E_ROUND_UP, E_ROUND_ZERO, E_ROUND_CURRENT };
-/* Round to an integral value; @inexact: say so. */
+/* E_ROUND_AWAY: to the nearest, halves away from zero. */
+enum e_fround {
+	E_ROUND_NEAREST,
+	E_ROUND_DOWN,
+	E_ROUND_UP,
+	E_ROUND_ZERO,
+	E_ROUND_CURRENT,
+	E_ROUND_AWAY
+};
+/* Round to an integral value; @inexact: say so. E_V0 and E_V1 are destroyed; a is not E_V1. */
 void e_fround(struct trans *t, enum e_fround mode, bool inexact, enum e_fkind k, unsigned d,
 	      unsigned a, const struct e_exact *exact);
 
@@ -181,7 +189,8 @@ void e_fcvt(struct trans *t, bool to_double, unsigned d, unsigned a, const struc
 void e_fwiden(struct trans *t, unsigned d, unsigned a, const struct e_exact *exact);
 void e_fnarrow(struct trans *t, unsigned d, unsigned a, const struct e_exact *exact);
 
-/* General register @d of @w = float or double @a rounded by @mode. */
+/* General register @d of @w = float or double @a rounded by @mode. Scratch vectors are destroyed.
+ */
 struct e_ftoi {
 	enum e_fkind kind;
 	enum e_fround mode;
@@ -189,9 +198,12 @@ struct e_ftoi {
 	u8 w, d, a;
 };
 void e_ftoi(struct trans *t, const struct e_ftoi *op, const struct e_exact *exact);
-/* d = general register a as a number */
-void e_itof(struct trans *t, bool sign, unsigned w, enum e_fkind k, unsigned d, unsigned a,
-	    const struct e_exact *exact);
+/* The same of the number times 2^fbits, truncated; op->mode is E_ROUND_ZERO. */
+void e_ftofixed(struct trans *t, const struct e_ftoi *op, unsigned fbits,
+		const struct e_exact *exact);
+/* d = general register a as a number, divided by 2^fbits */
+void e_itof(struct trans *t, bool sign, unsigned w, unsigned fbits, enum e_fkind k, unsigned d,
+	    unsigned a, const struct e_exact *exact);
 /* Signed words to singles and back (truncating), four at a time. */
 void e_itofv(struct trans *t, unsigned d, unsigned a);
 void e_ftoiv(struct trans *t, unsigned d, unsigned a, const struct e_exact *exact);
