@@ -206,7 +206,7 @@ class Errors(LibvirtTest):
         self.check_refused('cpu')
 
     def test_less_memory(self):
-        self.begin('s/134217728/67108864/; s/^128$/64/')
+        self.begin('s/134217728/67108864/; s/^128$/64/; s/^size=131072k/size=65536k/')     # libvirt 9, libvirt 12
         self.check_refused("mach-virt.ram.*134217728.*67108864")
 
     def test_device_missing(self):
