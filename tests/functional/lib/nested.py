@@ -57,7 +57,8 @@ class Missing(Exception):
     """Something that the nested host needs is not to be had; the text says what."""
 
 
-def _run(command, **options):
+def run(command, **options):
+    """What a command prints; raises Missing if it cannot run or fails."""
     try:
         done = subprocess.run(command, text=True, capture_output=True, check=False, **options)
     except OSError as err:
@@ -69,7 +70,7 @@ def _run(command, **options):
 
 def _kernel_package():
     """The package that the one without a version depends on."""
-    found = re.search(r'Depends: (linux-image-\S+)', _run(['apt-cache', 'depends', KERNEL_PACKAGE]))
+    found = re.search(r'Depends: (linux-image-\S+)', run(['apt-cache', 'depends', KERNEL_PACKAGE]))
     if not found:
         raise Missing('apt knows no ' + KERNEL_PACKAGE)
     return found.group(1)
@@ -84,10 +85,10 @@ def fetch():
     if not shutil.which('apt-get'):
         raise Missing('no apt-get to fetch %s and %s with' % (KERNEL_PACKAGE, MEMTEST_PACKAGE))
     root.mkdir(parents=True, exist_ok=True)
-    _run(['apt-get', 'download', '-o', 'APT::Sandbox::User=root', _kernel_package(),
+    run(['apt-get', 'download', '-o', 'APT::Sandbox::User=root', _kernel_package(),
           MEMTEST_PACKAGE], cwd=root)
     for package in root.glob('*.deb'):
-        _run(['dpkg', '-x', str(package), str(root)])
+        run(['dpkg', '-x', str(package), str(root)])
         package.unlink()
     return root
 
@@ -101,17 +102,17 @@ def _kernel(root):
 
 def _libraries(binary):
     """Shared libraries and loader of a program, as it finds them here."""
-    return [path for path in re.findall(r'(/\S+) \(0x', _run(['ldd', str(binary)]))]
+    return [path for path in re.findall(r'(/\S+) \(0x', run(['ldd', str(binary)]))]
 
 
-class _Tree:
+class Tree:
     """A folder that becomes an initial RAM disk."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, busybox=BUSYBOX):
         self.folder = pathlib.Path(folder)
         for sub in ('bin', 'proc', 'sys', 'dev', 'tmp', 'lib/modules'):
             (self.folder / sub).mkdir(parents=True)
-        self.add(BUSYBOX, 'bin/busybox')
+        self.add(busybox, 'bin/busybox')
 
     def add(self, source, name):
         target = self.folder / name.lstrip('/')
@@ -139,10 +140,10 @@ class _Tree:
 
 def _ramdisks(directory, root, emulator):
     """The initial RAM disk of the host, which has that of its guests in it."""
-    inner = _Tree(directory / 'guest')
+    inner = Tree(directory / 'guest')
     inner.init(GUEST_INIT)
     inner.pack(directory / 'guest.cpio')
-    outer = _Tree(directory / 'host')
+    outer = Tree(directory / 'host')
     modules = root / 'lib/modules' / _kernel(root).name.removeprefix('vmlinuz-') / 'kernel'
     for module in MODULES:
         outer.add(modules / module, 'lib/modules/' + pathlib.Path(module).name)
