@@ -12,7 +12,6 @@ from . import suites
 
 EXITS = re.compile(r'^exits (\d+) (\d+)$')
 COMPARE = {'==': operator.eq, '>=': operator.ge, '<=': operator.le}
-CHECK = 'dirty-state-check=on'
 
 
 class Point:
@@ -21,7 +20,7 @@ class Point:
     def __init__(self, number, name, probe, counters=(), cpu='', debug=False):
         self.number, self.name, self.probe = number, name, probe
         self.counters = counters    # (name, comparison, value); 'exits' is of the last round
-        self.cpu = ','.join(c for c in ('max', CHECK, cpu) if c)
+        self.cpu = ','.join(c for c in ('max', suites.CHECK, cpu) if c)
         self.debug = debug          # only the kernel with lockdep can tell
 
     def command(self):

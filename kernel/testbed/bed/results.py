@@ -134,8 +134,8 @@ def injection_table(load_one):
     """One line for each injection of which load_one(name) has a result."""
     shown = ('hdbss_entries', 'hdbss_full', 'hdbss_lost', 'hacdbs_entries', 'hacdbs_err_unmapped',
              'hacdbs_err_mismatch', 'hacdbs_err_list', 'hacdbs_err_stall', 'hacdbs_fallbacks')
-    lines = ['| injection | properties | failed | ' + ' | '.join(shown) + ' |',
-             '|---' * (len(shown) + 3) + '|']
+    lines = ['| injection | properties | failed | complaints | ' + ' | '.join(shown) + ' |',
+             '|---' * (len(shown) + 4) + '|']
     for name, properties in suites.INJECTIONS.items():
         result = load_one(name)
         if not result:
@@ -143,8 +143,9 @@ def injection_table(load_one):
         runs = {**result.get('counted', {}), **result.get('selftests', {})}
         failed = [n for n, one in runs.items() if one['status'] not in (0, suites.KSFT_SKIP)]
         sums = [sum(one.get('counters', {}).get(n, 0) for one in runs.values()) for n in shown]
-        lines.append('| %s | `%s` | %s | %s |' % (
-            name, properties or 'none', ', '.join(failed) or '0 of %d' % len(runs),
+        said = suites.unexpected(result.get('complaints', []), suites.cpu_with(name))
+        lines.append('| %s | `%s` | %s | %d | %s |' % (
+            name, properties or 'none', ', '.join(failed) or '0 of %d' % len(runs), len(said),
             ' | '.join(map(str, sums))))
     return lines
 
@@ -191,7 +192,7 @@ def markdown(parts):
         if first.get('unit', 'instructions') == 'instructions':
             lines += table(levels) + ['']
         else:
-            lines += ['This emulator does not count instructions; KVM counts events:', '',
+            lines += ['Not counted in instructions; KVM counts events:', '',
                       *counter_table(levels), '']
         lines += selftest_table(levels) + ['']
         for name, result in levels:
