@@ -20,20 +20,20 @@ class KernelSeries(FunctionalTest):
     needs_guests = False
     timeout = 1500  # a kernel from nothing takes 16 minutes of CPU time
 
-    def testbed(self, script, *args):
+    def call(self, script, *args):
         done = subprocess.run([sys.executable, str(TESTBED / script), *args], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL, check=False)
         return done.returncode, done.stdout
 
     def passes(self, script, *args):
-        status, text = self.testbed(script, *args)
+        status, text = self.call(script, *args)
         self.assertEqual(status, 0, text[-4000:])
         return text
 
     def test_arm64(self):
         self.require_tidemark('no other emulator has these features')
         qemu = str(host.BUILD / 'qemu-system-aarch64')
-        status, text = self.testbed('fetch')
+        status, text = self.call('fetch')
         if status:
             raise unittest.SkipTest('no kernel source: %s' % text.strip().split('\n')[-1])
         self.passes('build', '--series', SERIES)
