@@ -60,11 +60,15 @@ bool e_pmull(struct trans *t, bool upper, unsigned d, unsigned a, unsigned b)
 
 #define REVERSED 0x1b /* pshufd: all four words in the other order */
 
+/* Asked once: cpuid takes long in a virtual machine. Translation is one at a time. */
 static bool has_sha(void)
 {
+	static int known = -1;
 	unsigned a, b, c, d;
 
-	return host_vectors && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_SHA;
+	if (known < 0)
+		known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_SHA;
+	return known && host_vectors;
 }
 
 /* The host wants the first word on top, the fifth variable added to the first word of the message,
