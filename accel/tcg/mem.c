@@ -40,6 +40,25 @@ static void forget_hints(struct tcg_mmu *mmu)
 	mmu->hints_used = 0;
 }
 
+/* Targets may ignore the topmost byte of an address when they access memory, and each value of it
+ * has entries of its own. */
+static bool is_same_page(u64 a, u64 b)
+{
+	return ((a ^ b) & TCG_PAGE_MASK) << 8 == 0;
+}
+
+static void forget_hints_for(struct tcg_mmu *mmu, u64 va)
+{
+	for (u32 left = mmu->hints_used; left; left &= left - 1) {
+		unsigned i = __builtin_ctz(left);
+
+		if (is_same_page(mmu->hint_r[i].page, va))
+			mmu->hint_r[i] = (struct page_hint){ 0 };
+		if (is_same_page(mmu->hint_w[i].page, va))
+			mmu->hint_w[i] = (struct page_hint){ 0 };
+	}
+}
+
 /* The second level is emptied by counting on: it is large. */
 static void next_generation(struct tcg_mmu *mmu)
 {
@@ -110,9 +129,9 @@ void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va)
 {
 	unsigned index = tlb_index(va);
 
-	forget_hints(mmu);
+	forget_hints_for(mmu, va);
 	for (unsigned way = 0; way < TLB2_WAYS; way++)
-		if ((second_set(mmu, va)[way].page & TCG_PAGE_MASK) == (va & TCG_PAGE_MASK))
+		if (is_same_page(second_set(mmu, va)[way].page, va))
 			second_set(mmu, va)[way].gen = 0;
 	special_slot(mmu->io, IO_SIZE, va)->gen = 0;
 	special_slot(mmu->exec, EXEC_SIZE, va)->gen = 0;

@@ -363,7 +363,8 @@ void arm_mmu_flush_matching(struct arm_cpu *cpu, unsigned el, int vmid, int asid
 		struct arm_context *c = &cpu->mmu->contexts[i];
 		u64 key = cpu->mmu->keys[i];
 
-		if (!c->tlb || key_el(key) != el || (vmid >= 0 && key_vmid(key) != vmid) ||
+		/* keys that are free have no level */
+		if (key_el(key) != el || (vmid >= 0 && key_vmid(key) != vmid) || !c->tlb ||
 		    (asid >= 0 && !may_hold(c, key, asid, va)))
 			continue;
 		if (va == ~(u64)0 || in_block(c, va))
@@ -481,6 +482,12 @@ static const char *const access_names[] = {
 	[TCG_READ] = "read", [TCG_WRITE] = "write", [TCG_EXEC] = "fetch"
 };
 
+/* The address as TLBI names it. */
+static u64 without_tag(u64 va)
+{
+	return (u64)((s64)(va << 8) >> 8);
+}
+
 void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned size,
 		  struct tcg_page *page)
 {
@@ -505,11 +512,11 @@ void arm_mmu_fill(struct tcg_cpu *tcg, u64 va, enum tcg_access access, unsigned 
 	}
 	if (regime.el == 2 && access == TCG_READ && engines_checked(cpu))
 		arm_dirty_el2_reads(cpu, t.phys);
-	note_block(current(cpu), va, t.size);
+	note_block(current(cpu), without_tag(va), t.size);
 	if (!t.not_global)
 		current(cpu)->has_global = true;
 	else if (current(cpu)->shared)
-		note_own(current(cpu), va);
+		note_own(current(cpu), without_tag(va));
 	arm_bus_lookup(cpu, t.phys & TCG_PAGE_MASK, &bus);
 	*page = (struct tcg_page){
 		.phys = t.phys & TCG_PAGE_MASK,

@@ -127,6 +127,11 @@ static bool load_special(struct trans *t, struct arm_cpu *cpu, unsigned key, uns
 	}
 }
 
+static bool may_trap_at_el2(const struct arm_cpu *cpu, unsigned key, bool write)
+{
+	return cpu->has_el2 && cpu_el(cpu) < 2 && arm_el2_may_trap(key, write);
+}
+
 /* Traps that the state key does not tell: looked at each time. DAIF is EL0's alone. */
 static bool may_trap(const struct arm_cpu *cpu, const struct arm_sysreg *reg, unsigned key,
 		     bool write)
@@ -135,7 +140,21 @@ static bool may_trap(const struct arm_cpu *cpu, const struct arm_sysreg *reg, un
 		return cpu_el(cpu) == 0 || cpu->mdscr_el1 & MDSCR_SS;
 	if (reg->trap)
 		return true;
-	return cpu->has_el2 && cpu_el(cpu) < 2 && arm_el2_may_trap(key, write);
+	return may_trap_at_el2(cpu, key, write);
+}
+
+/* MRS of a register that was looked up while translating. */
+struct known_MRS {
+	const struct arm_sysreg *reg;
+	struct a64_MRS insn;
+};
+
+static void exec_known_MRS(struct arm_cpu *cpu, const struct known_MRS *k)
+{
+	if (k->reg->trap && k->reg->trap(cpu, k->reg, false))
+		exec_MRS(cpu, &k->insn);
+	else
+		cpu_set_x(cpu, k->insn.rt, k->reg->read(cpu, k->reg));
 }
 
 bool trans_MRS(struct trans *t, const struct a64_MRS *i)
@@ -144,10 +163,17 @@ bool trans_MRS(struct trans *t, const struct a64_MRS *i)
 	unsigned key = SYSREG(2 + i->o0, i->op1, i->crn, i->crm, i->op2);
 	const struct arm_sysreg *reg = arm_sysreg_find(cpu, arm_vhe_key(cpu, key));
 
-	if (!reg || cpu_el(cpu) < reg->read_el || may_trap(cpu, reg, key, false))
+	if (!reg || cpu_el(cpu) < reg->read_el)
 		return false;
-	if (reg->read)
-		return load_special(t, cpu, key, gx(i->rt));
+	if (reg->read && !may_trap_at_el2(cpu, key, false)) {
+		struct known_MRS known = { .reg = reg, .insn = *i };
+
+		if (may_trap(cpu, reg, key, false) || !load_special(t, cpu, key, gx(i->rt)))
+			e_call(t, (void (*)(void))exec_known_MRS, &known, sizeof(known), false);
+		return true;
+	}
+	if (may_trap(cpu, reg, key, false))
+		return false;
 	e_ld_field(t, 1, gx(i->rt), reg->offset);
 	return true;
 }

@@ -500,7 +500,7 @@ static void refill_hint(struct trans *t, struct slow_path *s, bool write)
 	x_rmx(t, 1, OP_LOAD, RCX, R15, RCX, 0, table_disp(write) + 8);
 	x_rm(t, 1, OP_STORE, RDX, R15, disp + HINT_FIELD(page));
 	x_rm(t, 1, OP_STORE, RCX, R15, disp + HINT_FIELD(addend));
-	x_mov_mi(t, 0, R15, MMU_FIELD(hints_used), 1);
+	x_mi(t, 0, 1, R15, MMU_FIELD(hints_used), (s32)(1u << s->hint));
 	x_mov_mi(t, 1, R15, disp + HINT_FIELD(limit), HINT_LIMIT);
 	x_mov_mi(t, 1, R15, disp + HINT_FIELD(range), TCG_PAGE_SIZE - E_RANGE_BYTES + 1);
 	x_set32(x_jmp32(t), s->check_done);

@@ -78,7 +78,7 @@ struct tcg_mmu {
 	/* Bit n: the n-th 64th of the array may hold entries; a flush need not touch the rest. */
 	u64 r_used, w_used, jc_used;
 	u64 phys[TLB_SIZE]; /* of w[], for first_store and code pages */
-	u32 hints_used;     /* hint_r or hint_w may hold something */
+	u32 hints_used;     /* bit n: hint_r[n] or hint_w[n] may hold something */
 	u32 gen, write_gen; /* entries below that have others are void; gen is never 0 */
 	u32 victim;         /* way to be replaced next */
 	struct tlb2_entry second[TLB2_SETS][TLB2_WAYS];
@@ -99,7 +99,8 @@ static inline unsigned tlb_index(u64 va)
 struct tcg_mmu *tcg_mmu_create(void);
 void tcg_mmu_destroy(struct tcg_mmu *mmu);
 
-/* Forget all translations, or those of one page. Context: the vCPU's thread. */
+/* Forget all translations, or those of one page, whatever the topmost byte of the address. Context:
+ * the vCPU's thread. */
 void tcg_mmu_flush(struct tcg_mmu *mmu);
 void tcg_mmu_flush_page(struct tcg_mmu *mmu, u64 va);
 

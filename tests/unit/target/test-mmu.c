@@ -6,6 +6,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/mmu.h"
+#include "target/arm/sysreg.h"
 
 #define RAM_BASE 0x40000000ull
 #define RAM_SIZE (4 * MiB)
@@ -610,9 +611,38 @@ static void test_interrupt(gconstpointer jit)
 	cpu_free(cpu);
 }
 
+/* TLBI names an address without its tag; what is known by tagged addresses goes, too. */
+static void test_tagged_invalidation(void)
+{
+	const u64 tag = 0x5aull << 56, one = RAM_BASE + 0x20000, two = RAM_BASE + 0x21000;
+	struct arm_cpu *cpu = cpu_new(false);
+	const struct arm_sysreg *tlbi = arm_sysreg_find(cpu, SYSREG(1, 0, 8, 7, 1)); /* VAE1 */
+	u64 *page = map_page(root, 0x5000, one, AF | UXN, 3);
+	u64 *block = map_page(root, 0x400000, RAM_BASE, AF | UXN, 2);
+
+	cpu->tcr_el[1] |= 1ull << 37; /* TBI0 */
+	arm_mmu_controls_changed(cpu);
+	arm_state_changed(cpu);
+	*(u64 *)(ram + (one - RAM_BASE)) = 1;
+	*(u64 *)(ram + (two - RAM_BASE)) = 2;
+	*(u64 *)(ram + 2 * MiB + 0x20000) = 3;
+	g_assert_cmpuint(tcg_load(&cpu->tcg, 0x5000 | tag, 8), ==, 1);
+	g_assert_cmpuint(tcg_load(&cpu->tcg, 0x5000, 8), ==, 1);
+	g_assert_cmpuint(tcg_load(&cpu->tcg, 0x420000 | tag, 8), ==, 1);
+	*page ^= one ^ two;
+	tlbi->write(cpu, tlbi, 0x5000 >> 12);
+	g_assert_cmpuint(tcg_load(&cpu->tcg, 0x5000 | tag, 8), ==, 2);
+	g_assert_cmpuint(tcg_load(&cpu->tcg, 0x5000, 8), ==, 2);
+	*block ^= RAM_BASE ^ (RAM_BASE + 2 * MiB);
+	tlbi->write(cpu, tlbi, 0x400000 >> 12);
+	g_assert_cmpuint(tcg_load(&cpu->tcg, 0x420000 | tag, 8), ==, 3);
+	cpu_free(cpu);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/mmu/tagged-invalidation", test_tagged_invalidation);
 	g_test_add_func("/mmu/permissions", test_permissions);
 	g_test_add_func("/mmu/hardware-flags", test_hardware_flags);
 	g_test_add_data_func("/mmu/levels/interp", GINT_TO_POINTER(0), test_levels);
