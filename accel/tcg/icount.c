@@ -75,6 +75,16 @@ u64 tcg_icount_read(void)
 	return __atomic_load_n(&ic.published_insns, __ATOMIC_RELAXED);
 }
 
+u64 tcg_icount_cpu_read(const struct tcg_cpu *cpu)
+{
+	return cpu->insns + (ic.cpu == cpu ? insns_now() - ic.insns : 0);
+}
+
+s64 tcg_icount_to_ns(u64 insns)
+{
+	return insns <= (u64)INT64_MAX >> ic.shift ? (s64)(insns << ic.shift) : INT64_MAX;
+}
+
 bool tcg_icount_enabled(void)
 {
 	return ic.single;
@@ -99,7 +109,11 @@ static s32 until_timer(s32 max)
 /* Book what the current turn has executed. What is taken off for its region stays so. */
 static void settle(void)
 {
-	ic.insns = insns_now();
+	u64 now = insns_now();
+
+	if (ic.cpu)
+		ic.cpu->insns += now - ic.insns;
+	ic.insns = now;
 	ic.granted = ic.cpu ? ic.cpu->budget + (s32)tcg_cpu_refund(ic.cpu) : 0;
 }
 

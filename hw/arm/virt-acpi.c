@@ -53,7 +53,7 @@ static void add_gicc(GByteArray *t, const struct virt *v, unsigned i)
 	acpi_u32(t, i); /* _UID */
 	acpi_u32(t, 1); /* enabled */
 	acpi_u32(t, 0); /* no parking protocol */
-	acpi_u32(t, 0); /* no PMU */
+	acpi_u32(t, arm_cpu_model_has_pmu(v->model) ? INTID_PPI(VIRT_PPI_PMU) : 0);
 	acpi_u64(t, 0);
 	acpi_u64(t, v->gic_number == 2 ? v->map[VIRT_GIC_CPU].base : 0);
 	acpi_u64(t, 0); /* GICV */

@@ -131,6 +131,15 @@ static void add_timer(struct virt *v, void *fdt)
 	dt_set_cell_array(fdt, "/timer", "interrupts", cells, 3 * n);
 }
 
+static void add_pmu(struct virt *v, void *fdt)
+{
+	if (!arm_cpu_model_has_pmu(v->model))
+		return;
+	dt_node(fdt, "/pmu");
+	dt_set_string(fdt, "/pmu", "compatible", "arm,armv8-pmuv3");
+	dt_set_cells(fdt, "/pmu", "interrupts", DT_PPI, VIRT_PPI_PMU, virt_intc_ppi_flags(v));
+}
+
 static void add_memory(struct virt *v, void *fdt)
 {
 	const struct virt_range *r = &v->map[VIRT_MEM];
@@ -183,6 +192,7 @@ static void *build(struct virt *v)
 	add_clock(fdt);
 	add_timer(v, fdt);
 	add_cpus(v, fdt);
+	add_pmu(v, fdt);
 	add_hacdbs(v, fdt);
 	virt_flash_fdt(v, fdt);
 	virt_intc_fdt(v, fdt);

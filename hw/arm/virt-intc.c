@@ -6,16 +6,25 @@
 #include "hw/intc/arm-gicv2.h"
 #include "hw/intc/arm-gicv3.h"
 #include "target/arm/engines.h"
+#include "target/arm/pmu.h"
 #include "target/arm/timer.h"
 #include "util/error.h"
 
 #define PPI_INTID 16 /* PPI n of the device tree is INTID 16 + n */
 
-/* What a vCPU's timers drive. */
+/* What a vCPU's timers and performance monitors drive. */
 struct virt_cpu_lines {
 	struct virt *v;
 	unsigned cpu;
 };
+
+static void set_ppi(const struct virt_cpu_lines *lines, unsigned ppi, bool level)
+{
+	if (lines->v->gic_number == 2)
+		arm_gicv2_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi, level);
+	else
+		arm_gicv3_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi, level);
+}
 
 static void timer_output(void *opaque, enum arm_timer timer, bool level)
 {
@@ -26,12 +35,13 @@ static void timer_output(void *opaque, enum arm_timer timer, bool level)
 		[ARM_TIMER_SEC] = VIRT_PPI_SEC_TIMER,
 		[ARM_TIMER_HYP_VIRT] = VIRT_PPI_HYP_VIRT_TIMER,
 	};
-	struct virt_cpu_lines *lines = opaque;
 
-	if (lines->v->gic_number == 2)
-		arm_gicv2_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi[timer], level);
-	else
-		arm_gicv3_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi[timer], level);
+	set_ppi(opaque, ppi[timer], level);
+}
+
+static void pmu_output(void *opaque, bool level)
+{
+	set_ppi(opaque, VIRT_PPI_PMU, level);
 }
 
 static void hacdbs_output(void *opaque, bool level)
@@ -161,6 +171,7 @@ int virt_intc_create(struct virt *v, GError **err)
 			arm_gicv3_attach(v->gic, i, cpu);
 		arm_timers_create(cpu, counter_hz(v));
 		arm_timers_connect(cpu, timer_output, &v->cpu_lines[i]);
+		arm_pmu_connect(cpu, pmu_output, &v->cpu_lines[i]);
 		if (cpu->engines && cpu->engines->config.hacdbs_irq)
 			arm_engines_connect(cpu, hacdbs_output, &v->cpu_lines[i]);
 	}
@@ -170,8 +181,10 @@ int virt_intc_create(struct virt *v, GError **err)
 /* The controller is gone with the other devices; nobody drives its lines any more. */
 void virt_intc_destroy(struct virt *v)
 {
-	for (int i = 0; v->cpu_lines && i < v->m.vm->ncpus; i++)
+	for (int i = 0; v->cpu_lines && i < v->m.vm->ncpus; i++) {
 		arm_timers_destroy(arm_cpu_of_vcpu(v->m.vm->cpus[i]));
+		arm_pmu_connect(arm_cpu_of_vcpu(v->m.vm->cpus[i]), NULL, NULL);
+	}
 	g_clear_pointer(&v->cpu_lines, g_free);
 }
 

@@ -30,6 +30,9 @@ const char *const *arm_cpu_models(void);
 void arm_cpu_model_props(const struct arm_cpu_model *model,
 			 void (*fn)(void *opaque, const char *name, bool on), void *opaque);
 
+/* arm_cpu_model_has_pmu() - its CPUs have performance monitors. */
+bool arm_cpu_model_has_pmu(const struct arm_cpu_model *model);
+
 /* What the machine decides about its CPUs. */
 struct arm_cpu_config {
 	u64 mpidr; /* affinity in MPIDR_EL1's layout, without the RES1 bit */

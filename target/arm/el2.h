@@ -75,6 +75,9 @@
 #define MDCR_TDA   (1ull << 9)
 #define MDCR_TDOSA (1ull << 10)
 #define MDCR_TDRA  (1ull << 11)
+#define MDCR_HPMD  (1ull << 17)
+#define MDCR_HCCD  (1ull << 23)
+#define MDCR_HLP   (1ull << 26)
 
 #define CPTR_TFP        (1ull << 10) /* with E2H clear; set, it has the layout of CPACR_EL1 */
 #define CPTR_TCPAC      (1ull << 31)

@@ -3,6 +3,7 @@
 #include "target/arm/cpu-features.h"
 #include "target/arm/engines-priv.h"
 #include "target/arm/mmu.h"
+#include "target/arm/pmu.h"
 #include "util/log.h"
 #include "target/arm/self_debug.h"
 
@@ -41,6 +42,7 @@ u32 arm_get_pstate(const struct arm_cpu *cpu)
 
 void arm_set_pstate(struct arm_cpu *cpu, u32 spsr)
 {
+	bool counters = unlikely(cpu->pmu_by_level);
 	u32 known = PSTATE_SPSEL | 3u << PSTATE_EL_SHIFT | PSTATE_DAIF | PSTATE_IL | PSTATE_SS;
 
 	if (cpu_has(cpu, ARM_FEAT_PAN))
@@ -52,11 +54,15 @@ void arm_set_pstate(struct arm_cpu *cpu, u32 spsr)
 	if (cpu_has(cpu, ARM_FEAT_SSBS))
 		known |= PSTATE_SSBS;
 
+	if (counters)
+		arm_pmu_sync(cpu);
 	cpu->sp_el[sp_bank(cpu->pstate)] = cpu->tcg.r[31];
 	cpu->pstate = spsr & known;
 	cpu->btype = cpu->bti_on ? spsr >> PSTATE_BTYPE_SHIFT & 3 : 0;
 	cpu->tcg.r[31] = cpu->sp_el[sp_bank(cpu->pstate)];
 	cpu_set_nzcv(cpu, spsr >> 28);
+	if (counters)
+		arm_pmu_update(cpu);
 	arm_state_changed(cpu);
 }
 
@@ -76,6 +82,8 @@ static bool return_is_legal(const struct arm_cpu *cpu, u64 spsr)
 
 void arm_exception_return(struct arm_cpu *cpu, u64 pc, u64 spsr)
 {
+	if (unlikely(cpu->pmu_by_level))
+		arm_pmu_leave_level(cpu);
 	cpu->tcg.excl_addr = ~(u64)0;
 	cpu->stepped = 0;
 	if (spsr & PSTATE_SS && !arm_return_steps(cpu, spsr))

@@ -6,6 +6,7 @@
 #include "target/arm/engines.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
+#include "target/arm/pmu.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/timer.h"
 #include "target/arm/sysreg.h"
@@ -148,6 +149,7 @@ static void fill_id_registers(struct arm_cpu *cpu)
 	if (cpu_has(cpu, ARM_FEAT_PAUTH) && !cpu_has(cpu, ARM_FEAT_QARMA5))
 		cpu->id[6][1] |= 1ull << 8 | 1ull << 28; /* API, GPI */
 	cpu->id[7][0] |= cpu->pa_range;
+	cpu->id[5][0] |= (u64)cpu->pmu_version << 8;
 	fill_el2_fields(cpu);
 	if (cpu->icc)
 		cpu->id[4][0] |= 1u << 24;
@@ -186,6 +188,7 @@ void arm_cpu_reset(struct arm_cpu *cpu, u64 entry)
 	fill_id_registers(cpu);
 	if (cpu->timers)
 		arm_timers_reset(cpu);
+	arm_pmu_reset(cpu);
 	if (cpu->engines)
 		arm_engines_reset(cpu);
 	if (cpu->icc_reset)

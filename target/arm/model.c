@@ -12,6 +12,7 @@
 #include "target/arm/cpu-features.h"
 #include "target/arm/engine_props.h"
 #include "target/arm/kvm.h"
+#include "target/arm/pmu.h"
 #include "util/error.h"
 
 #define F(name) ((u64)1 << ARM_FEAT_##name)
@@ -27,18 +28,20 @@ struct base_model {
 	const char *name;
 	const char *compatible;
 	u32 midr;
-	u8 pa_range; /* ID_AA64MMFR0_EL1.PARange */
+	u8 pa_range;    /* ID_AA64MMFR0_EL1.PARange */
+	u8 pmu_version; /* ID_AA64DFR0_EL1.PMUVer */
+	u16 pmu_id;     /* PMCR_EL0.IMP and IDCODE */
 	u64 features;
 };
 
 static const struct base_model base_models[] = {
-	{ "cortex-a53", "arm,cortex-a53", 0x410fd034, 2, V8_0 },
-	{ "cortex-a57", "arm,cortex-a57", 0x411fd070, 4, V8_0 },
-	{ "cortex-a72", "arm,cortex-a72", 0x410fd083, 4, V8_0 },
-	{ "cortex-a76", "arm,cortex-a76", 0x414fd0b1, 2, V8_2 },
-	{ "neoverse-n1", "arm,neoverse-n1", 0x414fd0c1, 5, V8_2 },
+	{ "cortex-a53", "arm,cortex-a53", 0x410fd034, 2, ARM_PMU_V3, 0x4103, V8_0 },
+	{ "cortex-a57", "arm,cortex-a57", 0x411fd070, 4, ARM_PMU_V3, 0x4101, V8_0 },
+	{ "cortex-a72", "arm,cortex-a72", 0x410fd083, 4, ARM_PMU_V3, 0x4102, V8_0 },
+	{ "cortex-a76", "arm,cortex-a76", 0x414fd0b1, 2, ARM_PMU_V3P1, 0x410b, V8_2 },
+	{ "neoverse-n1", "arm,neoverse-n1", 0x414fd0c1, 5, ARM_PMU_V3P1, 0x410c, V8_2 },
 	/* Software's own: implementer 0, everything that is there. Guests take it for an A57. */
-	{ "max", "arm,cortex-a57", 0x000f0510, 5, 0 },
+	{ "max", "arm,cortex-a57", 0x000f0510, 5, ARM_PMU_V3P5, 0x4101, 0 },
 };
 
 static const char *const names[] = { "cortex-a53", "cortex-a57",  "cortex-a72", "cortex-a76",
@@ -57,7 +60,7 @@ struct arm_cpu_model {
 	const struct base_model *base;
 	bool kvm; /* one of kvm_models */
 	u64 features;
-	bool pauth, qarma5;
+	bool pauth, qarma5, pmu;
 	bool impdef_asked, qarma5_asked;   /* pauth-impdef=on, pauth-qarma5=on */
 	struct arm_engines_config engines; /* none unless the model is max */
 };
@@ -79,7 +82,7 @@ static const struct cpu_prop cpu_props[] = {
 	{ "pauth-impdef", true, false, true, NULL },
 	{ "pauth-qarma3", true, false, false, "the algorithm QARMA3 is not there" },
 	{ "pauth-qarma5", true, false, false, NULL },
-	{ "pmu", false, true, false, "there is no performance monitor" },
+	{ "pmu", false, true, true, NULL },
 	{ "sme", true, true, false, "SME is not there" },
 	{ "sve", true, true, false, "SVE is not there" },
 };
@@ -120,6 +123,8 @@ static bool prop_value(const struct arm_cpu_model *m, const struct cpu_prop *p)
 		return p->value;
 	if (!strcmp(p->name, "pauth"))
 		return m->pauth;
+	if (!strcmp(p->name, "pmu"))
+		return m->pmu;
 	return m->pauth && m->qarma5 == !strcmp(p->name, "pauth-qarma5");
 }
 
@@ -147,10 +152,12 @@ static int unknown_prop(const struct arm_cpu_model *m, const char *name, GError 
 	return -EINVAL;
 }
 
-/* Each of the two algorithms on means the other one off. */
-static void set_pauth(struct arm_cpu_model *m, const struct cpu_prop *p, bool value)
+/* Each of the two algorithms of FEAT_PAuth on means the other one off. */
+static void set_value(struct arm_cpu_model *m, const struct cpu_prop *p, bool value)
 {
-	if (!strcmp(p->name, "pauth")) {
+	if (!strcmp(p->name, "pmu")) {
+		m->pmu = value;
+	} else if (!strcmp(p->name, "pauth")) {
 		m->pauth = value;
 	} else if (!strcmp(p->name, "pauth-impdef")) {
 		m->impdef_asked = value;
@@ -186,7 +193,7 @@ static int set_prop(struct arm_cpu_model *m, const char *name, const char *text,
 		return -EINVAL;
 	}
 	if (!p->refuse) {
-		set_pauth(m, p, value);
+		set_value(m, p, value);
 		return 0;
 	}
 	if (value == p->value)
@@ -256,6 +263,7 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 	if (kvm && arm_kvm_has_pauth(vm))
 		m->features |= F(PAUTH);
 	m->pauth = m->features & F(PAUTH);
+	m->pmu = !kvm;
 	if (is_max(m))
 		arm_engine_props_init(&m->engines);
 	for (int i = 1; items[i]; i++) {
@@ -263,6 +271,14 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 			arm_cpu_model_destroy(m);
 			return NULL;
 		}
+	}
+	if (kvm && m->pmu) {
+		error_set(err,
+			  "-cpu %s: pmu=on is not available: performance monitors are not there "
+			  "with KVM; leave it out",
+			  m->base->name);
+		arm_cpu_model_destroy(m);
+		return NULL;
 	}
 	if (m->impdef_asked && m->qarma5_asked) {
 		error_set(err,
@@ -307,6 +323,11 @@ const struct arm_engines_config *arm_cpu_model_engines(const struct arm_cpu_mode
 	return &m->engines;
 }
 
+bool arm_cpu_model_has_pmu(const struct arm_cpu_model *m)
+{
+	return m->pmu;
+}
+
 void arm_cpu_model_apply(const struct arm_cpu_model *m, struct arm_cpu *cpu)
 {
 	cpu->features = m->features;
@@ -316,4 +337,6 @@ void arm_cpu_model_apply(const struct arm_cpu_model *m, struct arm_cpu *cpu)
 		cpu->features |= F(HACDBS);
 	cpu->midr = m->base->midr;
 	cpu->pa_range = m->base->pa_range;
+	cpu->pmu_version = m->pmu ? m->base->pmu_version : 0;
+	cpu->pmu_id = m->base->pmu_id;
 }

@@ -2,6 +2,7 @@
 #include "accel/tcg/mem.h"
 #include "target/arm/excp.h"
 #include "target/arm/self_debug.h"
+#include "target/arm/pmu.h"
 #include "target/arm/sem.h"
 #include "target/arm/semihosting.h"
 
@@ -173,6 +174,8 @@ void exec_SVC(struct arm_cpu *cpu, const struct a64_SVC *i)
 {
 	if (!cpu->mmu)
 		raise_call(cpu, EC_SVC64, i->imm, 0);
+	if (unlikely(cpu->pmu_by_level))
+		arm_pmu_leave_level(cpu);
 	tcg_set_pc(&cpu->tcg, cpu_pc(cpu) + 4);
 	cpu->excp = (struct arm_exception){ .ec = EC_SVC64, .iss = i->imm };
 	arm_take_exception(cpu);

@@ -11,6 +11,7 @@
 #include "target/arm/excp.h"
 #include "target/arm/irq.h"
 #include "target/arm/kvm.h"
+#include "target/arm/pmu.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/sysreg.h"
 #include "target/arm/timer.h"
@@ -269,6 +270,7 @@ static void cpu_pre_save(void *obj)
 	struct arm_cpu *cpu = &w->v->cpu;
 	unsigned bank = cpu->pstate & PSTATE_SPSEL ? cpu_el(cpu) : 0;
 
+	arm_pmu_update(cpu);
 	memset(&w->env, 0, sizeof(w->env));
 	memcpy(w->env.xregs, cpu->tcg.r, sizeof(w->env.xregs));
 	w->env.pc = tcg_pc(&cpu->tcg);
@@ -396,6 +398,7 @@ static int cpu_post_load(void *obj, int version, GError **err)
 	arm_state_changed(cpu);
 	if (cpu->timers)
 		arm_timers_update(cpu);
+	arm_pmu_loaded(cpu);
 	cpu->hdbssbr_el2 = w->hdbssbr;
 	cpu->hdbssprod_el2 = w->hdbssprod;
 	cpu->hacdbsbr_el2 = w->hacdbsbr;

@@ -4,6 +4,7 @@
 #include "target/arm/engines-priv.h"
 #include "target/arm/excp.h"
 #include "target/arm/mmu.h"
+#include "target/arm/pmu.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/sem.h"
 
@@ -63,6 +64,13 @@ static void write_translation(struct arm_cpu *cpu, const struct arm_sysreg *reg,
 static void write_sctlr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
 {
 	write_translation(cpu, reg, val & ~(u64)(SCTLR_EE | SCTLR_E0E));
+}
+
+static void write_mdcr(struct arm_cpu *cpu, const struct arm_sysreg *reg, u64 val)
+{
+	arm_pmu_sync(cpu);
+	write_table(cpu, reg, val);
+	arm_pmu_update(cpu);
 }
 
 static u64 read_nzcv(struct arm_cpu *cpu, const struct arm_sysreg *reg)
@@ -317,7 +325,7 @@ static const struct arm_sysreg builtin[] = {
 	HOOK(3, 0, 1, 0, 2, 1, "CPACR_EL1", cpacr_el1, write_table),
 	HOOK(3, 4, 1, 1, 2, 2, "CPTR_EL2", cptr_el2, write_table),
 	HOOK(3, 6, 1, 1, 0, 3, "SCR_EL3", scr_el3, write_translation),
-	HOOK(3, 4, 1, 1, 1, 2, "MDCR_EL2", mdcr_el2, write_table),
+	HOOK(3, 4, 1, 1, 1, 2, "MDCR_EL2", mdcr_el2, write_mdcr),
 	HOOK(3, 0, 2, 0, 0, 1, "TTBR0_EL1", ttbr0_el[1], write_table),
 	HOOK(3, 0, 2, 0, 1, 1, "TTBR1_EL1", ttbr1_el[1], write_table),
 	HOOK(3, 0, 2, 0, 2, 1, "TCR_EL1", tcr_el[1], write_translation),

@@ -8,6 +8,7 @@
 #include "target/arm/irq.h"
 #include "target/arm/kvm.h"
 #include "target/arm/model.h"
+#include "target/arm/pmu.h"
 #include "target/arm/self_debug.h"
 
 #include <elf.h>
@@ -90,6 +91,7 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 	arm_mmu_end_unpriv(&v->cpu); /* a watchpoint may have ended such an access */
 	if (raised)
 		take_exception(v);
+	arm_pmu_service(&v->cpu);
 	if (v->cpu.engines)
 		arm_engines_service(&v->cpu);
 	while (!vcpu_must_park(v->vcpu)) {
@@ -103,6 +105,7 @@ static bool service(struct tcg_cpu *tcg, bool raised)
 		if (!tcg_cpu_sleep(tcg))
 			break;
 		__atomic_store_n(&tcg->exit_request, 0, __ATOMIC_SEQ_CST);
+		arm_pmu_service(&v->cpu);
 		if (v->cpu.engines)
 			arm_engines_service(&v->cpu);
 	}
@@ -226,12 +229,14 @@ static void add_translator(struct arm_vcpu *v, struct vm *vm, const struct arm_c
 	arm_mmu_create(&v->cpu, &v->bus);
 	arm_self_debug_init(&v->cpu);
 	arm_engines_create(&v->cpu, arm_cpu_model_engines(model));
+	arm_pmu_create(&v->cpu);
 }
 
 static void free_vcpu(struct arm_vcpu *v)
 {
 	if (v->cpu.mmu) {
 		arm_engines_destroy(&v->cpu);
+		arm_pmu_destroy(&v->cpu);
 		arm_mmu_destroy(&v->cpu);
 		tcg_cpu_unregister(&v->cpu.tcg);
 	}

@@ -4,6 +4,7 @@
 import os
 import re
 
+from lib import migration
 from lib.testcase import FunctionalTest, main
 
 TLB_GRANULE = """\
@@ -169,6 +170,65 @@ right: 1
 END
 """
 
+PMU = """\
+counters 6, LC 1
+enabled 8000003f 8000003f
+enabled 8000002d
+interrupts 8000003e 8000003e
+overflows 8000003d 8000003d
+user f
+selected: 3 type 40000000 value 1234567890
+filter 80000000
+P: 0 77
+C: 0
+counter 6: exceptions 1
+by PMSELR_EL0: exceptions 0, 0
+events: increments 1, cycles 1
+off: 0 0, overflows 0
+on: 5 7, overflows 0
+one: 5 8, overflows 0
+not at EL1: 5 8, overflows 0
+32 bits: 5 100000001, overflows 2
+long: 5 100000001, overflows 0
+64 bits: 5 1, overflows 2
+chain: 100000010 1, overflows 1
+chain overflows: 100000000 100000000, overflows 3
+chain off: 100000000 100000000, overflows 3
+off: 0
+on: moves 1, as the clock 1
+stopped: 0
+event: the same 1
+not at EL1: 0
+only EL0: moved 1, stands 1
+only EL1 and only EL0 are both: 1, neither is empty: 1
+PMUSERENR 0: 18 18 18 18 18 18 15 0 
+PMUSERENR 1: 15 15 15 15 15 15 15 0 
+PMUSERENR 2: 18 18 18 18 15 18 15 0 
+PMUSERENR 4: 15 18 18 18 18 18 15 0 
+PMUSERENR 8: 18 18 15 15 18 18 15 0 
+syndrome 6230e41a
+not enabled: 0, overflows 1
+enabled: 1, seen 1
+set: pending 1, ISR 80
+E clear: pending 0
+E set: pending 1
+cleared: pending 0
+cycles: 1, seen 80000000
+event: 2, seen 10
+chained: 1, seen c, counts 0
+END
+"""
+
+PMU_MOVED = """\
+READY
+types 40000011 11
+enabled 23, interrupts 1, overflows 10
+user 9, PMCR c1, increments 3
+cycles are at most the clock's: 1
+overflow: 1, seen 30
+END
+"""
+
 
 class ArmCPU(FunctionalTest):
     arch = 'aarch64'
@@ -234,6 +294,27 @@ class ArmCPU(FunctionalTest):
             self.assertIn('APA 0 API 1 GPA 0 GPI 1\n', text)
             self.assertIn('right: 1\n', text)
             self.assertNotIn('5a133bda', text)
+
+    def test_performance_monitors(self):
+        # QEMU chains no counters, lets them stop one after the other and interrupts without PMCR_EL0.E.
+        self.prints('pmu', PMU, differs='counters|chain|event: the same|only EL1 and|E clear|chained')
+
+    def test_performance_monitors_move(self):
+        self.require_tidemark('one emulator is enough')
+        args = ['-cpu', 'max']
+        kwargs = {'guest': 'pmu', 'machine': 'virt,gic-version=3', 'append': 'migrate=1'}
+        a = self.machine('a', *args, **kwargs)
+        b = self.machine('b', *args, incoming=self.uri('b'), **kwargs)
+        a.serial.wait(r'READY\n')
+        migration.run(a, b, self.uri('b'))
+        b.serial.command('x', r'END\n')
+        self.assertMultiLineEqual(a.serial.text() + b.serial.text(), PMU_MOVED)
+
+    def test_no_performance_monitors(self):
+        """-cpu MODEL,pmu=off: the registers are undefined and the device tree names none."""
+        self.require_tidemark('one emulator is enough')
+        a = self.machine('a', '-cpu', 'max,pmu=off', guest='pmu', machine='virt,gic-version=3')
+        a.serial.wait(r'exception|ERROR')
 
     def check_litmus(self, accel, smp, shapes, rounds, show=0):
         rounds = int(os.environ.get('TIDEMARK_LITMUS_ROUNDS', rounds))

@@ -66,6 +66,16 @@ class Exact(Counting):
                 self.assertIn('ticks: 20\n', self.prints('timer', cpus=2, icount=icount))
 
 
+class Instructions(Counting):
+    """The performance monitors count instructions, of one exception level or all."""
+
+    def test_retired(self):
+        for accel in ('tcg', 'tcg,jit=off'):
+            with self.subTest(accel=accel):
+                self.assertIn('instructions of EL0: 2002\n100 nops: 101\noverflow: 1, seen 2\n',
+                              self.prints('pmu', accel=accel))
+
+
 class Repeatable(Counting):
     def test_two_runs(self):
         self.assertMultiLineEqual(self.prints('counter'), self.prints('counter'))

@@ -43,6 +43,7 @@ class Versions(Kernels):
                 a = self.boot('a%d' % cpus, kernel, initrd, '-action', 'reboot=reset', smp=cpus)
                 shell = linux_arm64.Shell(a, 200)
                 self.assertEqual(shell.cpus(), cpus)
+                self.assertRegex(a.serial.text(), 'hw perfevents: enabled with armv8_pmuv3 PMU driver, 7 ')
                 note('%s with %d vCPUs: Linux %s' % (name, cpus, shell.run('uname -r').strip()))
                 pages = shell.run("awk '/KernelPageSize/ { print $2; exit }' /proc/self/smaps")
                 self.assertEqual(int(pages) << 10, debian_kernels.page_size(name))

@@ -147,6 +147,9 @@ class DeviceTree(Virt):
         # a private interrupt names its CPUs
         self.assertEqual(tree.cells('/timer', 'interrupts')[::3], [1] * 4)
         self.assertEqual(tree.cells('/timer', 'interrupts')[2::3], [0x304] * 4)
+        self.assertEqual(tree.text('/pmu', 'compatible'), ['arm,armv8-pmuv3'])
+        self.assertEqual(tree.cells('/pmu', 'interrupts'), [1, 7, 0x304])
+        self.assertNotIn('/pmu', self.tree('-cpu', 'cortex-a57,pmu=off').nodes)
 
     def test_gicv3(self):
         gic = '/intc@8000000'

@@ -134,6 +134,7 @@ struct tcg_cpu {
 	 * is entered; those from pc_off up to region_end have then not been executed yet.
 	 */
 	bool counted;
+	u64 insns;      /* executed before the current turn */
 	bool interpret; /* the next region is longer than the budget */
 	bool retry;     /* tcg_raise() was to have the instruction interpreted */
 	s32 budget;     /* instructions left */

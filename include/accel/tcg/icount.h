@@ -15,6 +15,8 @@
 
 #include <json-glib/json-glib.h>
 
+struct tcg_cpu;
+
 #define TCG_ICOUNT_SHIFT_MAX 10
 
 /*
@@ -32,6 +34,14 @@ bool tcg_icount_enabled(void);
 /* tcg_icount_read() - instructions that all vCPUs have executed since the machine was created. Any
  * thread; exact on the vCPUs' thread and while the VM is stopped, else of a little while ago. */
 u64 tcg_icount_read(void);
+
+/* tcg_icount_cpu_read() - those of them that @cpu has executed; 0 if instructions are not counted.
+ * The vCPU's thread, or while it is parked. */
+u64 tcg_icount_cpu_read(const struct tcg_cpu *cpu);
+
+/* tcg_icount_to_ns() - guest time that @insns instructions take, as things are now; INT64_MAX if
+ * that is later than the clock can show. */
+s64 tcg_icount_to_ns(u64 insns);
 
 /*
  * tcg_icount_advance_ns() - let guest time pass for work that is not instructions: a device or an

@@ -98,6 +98,8 @@ struct arm_exception {
 #define ARM_BREAKPOINTS 6 /* the last two can compare contexts */
 #define ARM_WATCHPOINTS 4
 
+#define ARM_PMU_COUNTERS 6 /* event counters of the performance monitors */
+
 struct arm_cpu {
 	struct tcg_cpu tcg;
 
@@ -122,6 +124,11 @@ struct arm_cpu {
 	struct arm_timer_regs timer[ARM_TIMERS]; /* after a change: arm_timers_update() */
 	u64 cntvoff_el2, cntpoff_el2, cnthctl_el2, cntfrq_el0;
 	u64 csselr_el1, oslsr_el1;
+	/* Performance monitors; before and after a change: see target/arm/pmu.h */
+	u64 pmcr_el0, pmselr_el0, pmuserenr_el0; /* PMCR without what is constant */
+	u64 pmcnten_el0, pminten_el1, pmovs_el0;
+	u64 pmccntr_el0, pmccfiltr_el0;
+	u64 pmevcntr_el0[ARM_PMU_COUNTERS], pmevtyper_el0[ARM_PMU_COUNTERS];
 	u64 dbgbvr[ARM_BREAKPOINTS], dbgbcr[ARM_BREAKPOINTS]; /* see target/arm/self_debug.h */
 	u64 dbgwvr[ARM_WATCHPOINTS], dbgwcr[ARM_WATCHPOINTS];
 	u64 midr, mpidr;
@@ -132,7 +139,10 @@ struct arm_cpu {
 	u8 stepped; /* ARM_STEPPED_x: what the last software step executed */
 	enum arm_wait waiting; /* set by WFI and WFE together with tcg.exit_request */
 	bool has_el2, has_el3;
-	u8 pa_range; /* ID_AA64MMFR0_EL1.PARange */
+	bool pmu_by_level; /* a counter starts or stops when the exception level changes */
+	u8 pa_range;       /* ID_AA64MMFR0_EL1.PARange */
+	u8 pmu_version;    /* ID_AA64DFR0_EL1.PMUVer */
+	u16 pmu_id;        /* PMCR_EL0.IMP and IDCODE */
 	enum arm_conduit conduit;
 	/* Selects tcg.mmu and tcg.state_key for the new PSTATE and system registers; may be
 	 * NULL where neither changes (tests). */
@@ -144,6 +154,7 @@ struct arm_cpu {
 	struct gicv3_cpu *icc;
 	void (*icc_reset)(struct arm_cpu *cpu);
 	struct arm_timers *timers;   /* NULL without arm_timers_create() */
+	struct arm_pmu *pmu;         /* NULL without arm_pmu_create() */
 	struct arm_mmu *mmu;         /* translation contexts, NULL without arm_mmu_create() */
 	struct arm_engines *engines; /* dirty-state engines, NULL without arm_engines_create() */
 	u64 id[8][8];                /* ID registers op0=3 op1=0 CRn=0, by CRm and op2 */
@@ -254,8 +265,8 @@ u64 arm_features_max(void);
  * arm_cpu_reset() - state after a cold reset, at the highest exception level (D1.5).
  * @entry: where execution starts.
  *
- * Keeps features, has_el2, has_el3, pa_range, conduit, midr and mpidr, which the creator sets, and
- * fills the ID registers from them.
+ * Keeps features, has_el2, has_el3, pa_range, pmu_version, conduit, midr and mpidr, which the
+ * creator sets, and fills the ID registers from them.
  */
 void arm_cpu_reset(struct arm_cpu *cpu, u64 entry);
 

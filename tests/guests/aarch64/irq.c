@@ -9,6 +9,7 @@
 #define FIRST 200 /* SPIs without a device: INTIDs from here on */
 
 static volatile unsigned second_sgis[16], second_other;
+static volatile bool second_ready; /* before, it has no use for interrupts of group 1 */
 
 void irq_handler(void)
 {
@@ -26,6 +27,7 @@ static void second(unsigned index)
 {
 	gic_init_cpu(index);
 	irq_on();
+	second_ready = true;
 	for (;;)
 		asm volatile("wfi");
 }
@@ -245,6 +247,8 @@ void guest_main(void)
 	gic_init_cpu(0);
 	if (!arch_start_cpu(1, second))
 		die("no second CPU");
+	while (!second_ready)
+		arch_relax();
 	test_registers();
 	test_order();
 	test_mask();

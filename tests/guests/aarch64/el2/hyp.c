@@ -460,7 +460,6 @@ const struct test tests_2[] = {
 	{ "el2/at", test_at },
 	{ NULL, NULL },
 };
-const struct test tests_3[] = { { NULL, NULL } };
 const struct test tests_4[] = { { NULL, NULL } };
 const struct test tests_shared[] = { { NULL, NULL } };
 const struct test tests_injected[] = { { NULL, NULL } };
