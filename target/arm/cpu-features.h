@@ -52,6 +52,7 @@ enum arm_feature {
 	ARM_FEAT_HPDS,    /* hierarchical permissions can be switched off */
 	ARM_FEAT_VMID16,  /* VMIDs of 16 bits */
 	ARM_FEAT_TGRAN16, /* granule of 16 KiB */
+	ARM_FEAT_LPA2,    /* addresses of 52 bits in pages of 4 and 16 KiB */
 	ARM_FEAT_XNX,     /* stage 2 tells execution at EL1 from EL0 */
 	ARM_FEAT_FWB,     /* stage 2 forces write-back */
 	ARM_FEAT_HCX,     /* HCRX_EL2 */
@@ -74,5 +75,8 @@ enum arm_feature {
 	ARM_FEAT_INHERENT,
 	ARM_FEAT_COUNT
 };
+
+/* arm_cpu.pa_range with FEAT_LPA, and here with FEAT_LVA: 52 bits in pages of 64 KiB. */
+#define PARANGE_52 6
 
 #endif

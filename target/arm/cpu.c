@@ -173,7 +173,7 @@ u64 arm_features_max(void)
 				     ARM_FEAT_PAN3,     ARM_FEAT_BTI,     ARM_FEAT_RAS,
 				     ARM_FEAT_INHERENT, ARM_FEAT_HAFT,    ARM_FEAT_XNX,
 				     ARM_FEAT_FWB,      ARM_FEAT_HCX,     ARM_FEAT_EVT,
-				     ARM_FEAT_ECV,      ARM_FEAT_VHE };
+				     ARM_FEAT_ECV,      ARM_FEAT_VHE,     ARM_FEAT_LPA2 };
 
 	_Static_assert(ARM_FEAT_COUNT <= 64, "features are bits of a word");
 	u64 mask = a64_row_features;

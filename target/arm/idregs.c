@@ -88,6 +88,10 @@ static const struct id_field id_fields[] = {
 	{ 7, 0, 32, 2, ARM_FEAT_TGRAN16 },
 	{ 7, 0, 36, 2, ARM_FEAT_TGRAN16 },
 	{ 7, 0, 40, 2, ARM_FEAT_TGRAN16 },
+	{ 7, 0, 20, 2, ARM_FEAT_LPA2 },
+	{ 7, 0, 28, 1, ARM_FEAT_LPA2 },
+	{ 7, 0, 32, 3, ARM_FEAT_LPA2 },
+	{ 7, 0, 40, 3, ARM_FEAT_LPA2 },
 	{ 7, 0, 60, 2, ARM_FEAT_ECV },
 	/* ID_AA64MMFR1_EL1 */
 	{ 7, 1, 0, 2, ARM_FEAT_HAFDBS },
@@ -149,6 +153,8 @@ static void fill_id_registers(struct arm_cpu *cpu)
 	if (cpu_has(cpu, ARM_FEAT_PAUTH) && !cpu_has(cpu, ARM_FEAT_QARMA5))
 		cpu->id[6][1] |= 1ull << 8 | 1ull << 28; /* API, GPI */
 	cpu->id[7][0] |= cpu->pa_range;
+	if (cpu->pa_range >= PARANGE_52)
+		cpu->id[7][2] |= 1u << 16; /* VARange */
 	cpu->id[5][0] |= (u64)cpu->pmu_version << 8;
 	fill_el2_fields(cpu);
 	if (cpu->icc)

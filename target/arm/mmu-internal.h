@@ -65,6 +65,10 @@ struct arm_mmu {
 /* bus->page through a small cache. @phys: 4 KiB aligned. */
 void arm_bus_lookup(struct arm_cpu *cpu, u64 phys, struct arm_bus_page *page);
 
+/* arm_smallest_txsz() - the smallest TCR_ELx.T0SZ or (@high) T1SZ that level @el may have: of the
+ * largest address space, which has 48 or 52 bits. */
+unsigned arm_smallest_txsz(const struct arm_cpu *cpu, unsigned el, bool high);
+
 /* VMID of the current guest, of 8 or 16 bits as VTCR_EL2.VS says. */
 unsigned arm_vmid(const struct arm_cpu *cpu);
 
@@ -80,6 +84,9 @@ struct arm_stage2_leaf {
 /* arm_stage2_find() - walk stage 2 for @ipa without looking at permissions or access flags and
  * without changing anything. Return: false for any fault. */
 bool arm_stage2_find(struct arm_cpu *cpu, u64 ipa, struct arm_stage2_leaf *found);
+
+/* arm_stage2_is_wide() - VTCR_EL2.DS is in force: addresses of 52 bits in 4 and 16 KiB pages. */
+bool arm_stage2_is_wide(const struct arm_cpu *cpu);
 
 /* Register TLB maintenance and address translation instructions. */
 void arm_tlbi_init(struct arm_cpu *cpu);

@@ -471,7 +471,7 @@ static _Noreturn void raise_fault(struct arm_cpu *cpu, u64 va, enum tcg_access a
 	if (t->stage2) {
 		cpu->excp.target_el = 2;
 		cpu->excp.iss2 = t->hdbssf ? ESR_ISS2_HDBSSF : 0;
-		cpu->hpfar_el2 = (t->ipa & 0x0000fffffffff000) >> 8;
+		cpu->hpfar_el2 = (t->ipa & 0x000ffffffffff000) >> 8;
 		if (access != TCG_EXEC && !t->s1ptw)
 			iss |= instruction_syndrome(cpu);
 	}

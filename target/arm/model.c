@@ -41,7 +41,7 @@ static const struct base_model base_models[] = {
 	{ "cortex-a76", "arm,cortex-a76", 0x414fd0b1, 2, ARM_PMU_V3P1, 0x410b, V8_2 },
 	{ "neoverse-n1", "arm,neoverse-n1", 0x414fd0c1, 5, ARM_PMU_V3P1, 0x410c, V8_2 },
 	/* Software's own: implementer 0, everything that is there. Guests take it for an A57. */
-	{ "max", "arm,cortex-a57", 0x000f0510, 5, ARM_PMU_V3P5, 0x4101, 0 },
+	{ "max", "arm,cortex-a57", 0x000f0510, PARANGE_52, ARM_PMU_V3P5, 0x4101, 0 },
 };
 
 static const char *const names[] = { "cortex-a53", "cortex-a57",  "cortex-a72", "cortex-a76",
@@ -52,15 +52,15 @@ static const char *const names[] = { "cortex-a53", "cortex-a57",  "cortex-a72", 
 
 /* Under KVM: identity and features are those of the host's CPU, as KVM shows them. */
 static const struct base_model kvm_models[] = {
-	{ "host", "arm,arm-v8", 0, 0, F(FP) },
-	{ "max", "arm,arm-v8", 0, 0, F(FP) },
+	{ "host", "arm,arm-v8", 0, 0, 0, 0, F(FP) },
+	{ "max", "arm,arm-v8", 0, 0, 0, 0, F(FP) },
 };
 
 struct arm_cpu_model {
 	const struct base_model *base;
 	bool kvm; /* one of kvm_models */
 	u64 features;
-	bool pauth, qarma5, pmu;
+	bool pauth, qarma5, pmu, lpa2;
 	bool impdef_asked, qarma5_asked;   /* pauth-impdef=on, pauth-qarma5=on */
 	struct arm_engines_config engines; /* none unless the model is max */
 };
@@ -77,7 +77,7 @@ struct cpu_prop {
 static const struct cpu_prop cpu_props[] = {
 	{ "aarch64", false, true, true,
 	  "a CPU without AArch64 state needs AArch32, which is not there" },
-	{ "lpa2", true, false, false, "addresses have 48 bits" },
+	{ "lpa2", true, false, true, NULL },
 	{ "pauth", true, true, true, NULL },
 	{ "pauth-impdef", true, false, true, NULL },
 	{ "pauth-qarma3", true, false, false, "the algorithm QARMA3 is not there" },
@@ -125,6 +125,8 @@ static bool prop_value(const struct arm_cpu_model *m, const struct cpu_prop *p)
 		return m->pauth;
 	if (!strcmp(p->name, "pmu"))
 		return m->pmu;
+	if (!strcmp(p->name, "lpa2"))
+		return m->lpa2;
 	return m->pauth && m->qarma5 == !strcmp(p->name, "pauth-qarma5");
 }
 
@@ -157,6 +159,8 @@ static void set_value(struct arm_cpu_model *m, const struct cpu_prop *p, bool va
 {
 	if (!strcmp(p->name, "pmu")) {
 		m->pmu = value;
+	} else if (!strcmp(p->name, "lpa2")) {
+		m->lpa2 = value;
 	} else if (!strcmp(p->name, "pauth")) {
 		m->pauth = value;
 	} else if (!strcmp(p->name, "pauth-impdef")) {
@@ -264,6 +268,7 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 		m->features |= F(PAUTH);
 	m->pauth = m->features & F(PAUTH);
 	m->pmu = !kvm;
+	m->lpa2 = m->features & F(LPA2);
 	if (is_max(m))
 		arm_engine_props_init(&m->engines);
 	for (int i = 1; items[i]; i++) {
@@ -296,6 +301,8 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 		arm_cpu_model_destroy(m);
 		return NULL;
 	}
+	if (!m->lpa2)
+		m->features &= ~F(LPA2);
 	if (!m->pauth)
 		m->features &= ~F(PAUTH);
 	else if (m->qarma5)

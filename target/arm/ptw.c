@@ -1,7 +1,8 @@
 /*
  * target/arm/ptw.c - translation table walks, stage 1 and 2 (Arm DDI 0487, D8.2 to D8.5).
  *
- * VMSAv8-64 with 4, 16 and 64 KiB granules and 48-bit addresses; hardware management of the access
+ * VMSAv8-64 with 4, 16 and 64 KiB granules; addresses of 48 bits, or of 52 where the CPU has them
+ * (FEAT_LVA and FEAT_LPA with 64 KiB, FEAT_LPA2 with the others); hardware management of the access
  * flag and of dirty state (FEAT_HAFDBS).
  */
 #include "target/arm/cpu-features.h"
@@ -13,6 +14,13 @@
 #define SCTLR_WXN  (1ull << 19)
 #define SCTLR_EPAN (1ull << 57)
 #define ADDRESS_48 0x0000ffffffffffffull
+
+#define ADDRESS_52 0x000fffffffffffffull
+
+#define TCR_DS_TWO (1ull << 59) /* in the layout for two ranges */
+#define TCR_DS_ONE (1ull << 32)
+#define VTCR_DS    (1ull << 32)
+#define VTCR_SL2   (1ull << 33)
 
 #define DESC_VALID    1u
 #define DESC_TABLE    2u
@@ -35,7 +43,11 @@ enum {
 	FSC_TRANSLATION = 0x04,
 	FSC_ACCESS_FLAG = 0x08,
 	FSC_PERMISSION = 0x0c,
-	FSC_EXTERNAL_WALK = 0x14
+	FSC_EXTERNAL_WALK = 0x14,
+	/* of a table at level -1 */
+	FSC_EXTERNAL_WALK_M1 = 0x13,
+	FSC_ADDRESS_SIZE_M1 = 0x29,
+	FSC_TRANSLATION_M1 = 0x2b
 };
 
 /* Parameters of one stage and address range. */
@@ -44,9 +56,12 @@ struct walk {
 	unsigned input_bits;
 	unsigned granule; /* log2 of its size */
 	int level;        /* to start at */
-	bool ha, hd;      /* hardware updates access flag, dirty state */
-	bool haft;        /* ... and the access flag of tables */
-	bool hpd;         /* hierarchical permissions are ignored */
+	/* Where descriptors have bits 51:48 of an address: with FEAT_LPA2 (ds) 49:48 and 9:8, with
+	 * 64 KiB granules (lpa) 15:12. Neither: there are none. */
+	bool ds, lpa;
+	bool ha, hd; /* hardware updates access flag, dirty state */
+	bool haft;   /* ... and the access flag of tables */
+	bool hpd;    /* hierarchical permissions are ignored */
 	bool stage2;
 	u8 purpose;       /* enum arm_purpose */
 	bool translate;   /* stage 2 translates the addresses of tables */
@@ -64,9 +79,19 @@ struct leaf {
 	int level;
 };
 
+static u8 code_at_level_m1(u8 kind)
+{
+	switch (kind) {
+	case FSC_ADDRESS_SIZE: return FSC_ADDRESS_SIZE_M1;
+	case FSC_TRANSLATION: return FSC_TRANSLATION_M1;
+	default: return FSC_EXTERNAL_WALK_M1; /* no leaf is there */
+	}
+}
+
 static bool fail(struct arm_translation *out, u8 kind, int level)
 {
-	out->fsc = kind | (level < 0 ? 0 : level);
+	out->fault = true;
+	out->fsc = level < 0 ? code_at_level_m1(kind) : kind | level;
 	return false;
 }
 
@@ -85,11 +110,50 @@ static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
 			   enum s2_purpose purpose, enum arm_purpose why,
 			   struct arm_translation *out);
 
+/* FEAT_LVA and FEAT_LPA, which no CPU here has without the other. */
+static bool has_52_bits(const struct arm_cpu *cpu)
+{
+	return cpu->pa_range >= PARANGE_52;
+}
+
 static unsigned pa_bits(const struct arm_cpu *cpu, unsigned size)
 {
-	static const u8 bits[] = { 32, 36, 40, 42, 44, 48, 48, 48 };
+	static const u8 bits[] = { 32, 36, 40, 42, 44, 48, 52 };
 
 	return bits[MIN(size & 7, cpu->pa_range)];
+}
+
+/* Choose the layout and size of output addresses: @ds is TCR_ELx.DS, @ps the size there. */
+static void set_layout(const struct arm_cpu *cpu, struct walk *w, bool ds, unsigned ps)
+{
+	w->ds = ds && w->granule != 16 && cpu_has(cpu, ARM_FEAT_LPA2);
+	w->lpa = w->granule == 16 && has_52_bits(cpu);
+	w->pa_bits = pa_bits(cpu, ps);
+	if (!w->ds && !w->lpa)
+		w->pa_bits = MIN(w->pa_bits, 48u);
+}
+
+/* The table that @ttbr names. With wide addresses it is aligned to 64 bytes at least. */
+static u64 table_base(const struct walk *w, u64 ttbr)
+{
+	unsigned below = w->granule + (w->granule - 3) * (3 - w->level);
+	unsigned size = w->input_bits > below ? w->input_bits - below + 3 : 3;
+
+	if (!w->ds && !(w->lpa && w->pa_bits == 52))
+		return ttbr & ADDRESS_48 & -((u64)1 << size);
+	return (ttbr & ADDRESS_48 & -((u64)1 << MAX(size, 6u))) | (ttbr >> 2 & 0xf) << 48;
+}
+
+/* The address in a descriptor, of which bits below its size still have to be cleared. */
+static u64 descriptor_address(const struct walk *w, u64 desc)
+{
+	u64 low = (u64)1 << w->granule;
+
+	if (w->ds)
+		return (desc & 0x3ffffffffffffull & -low) | (desc >> 8 & 3) << 50;
+	if (w->lpa)
+		return (desc & ADDRESS_48 & -low) | (desc >> 12 & 0xf) << 48;
+	return desc & ADDRESS_48 & -low;
 }
 
 /* Read the descriptor at @at. */
@@ -116,7 +180,7 @@ static bool read_descriptor(struct arm_cpu *cpu, const struct walk *w, u64 at, i
 }
 
 /* Replace the descriptor unless it changed meanwhile; stage 2 must let a table be written. Return:
- * false to walk again, or with out->fsc set. */
+ * false to walk again, or with out->fault set. */
 static bool update(struct arm_cpu *cpu, const struct walk *w, struct leaf *leaf, u64 new,
 		   struct arm_translation *out)
 {
@@ -148,15 +212,17 @@ static bool update(struct arm_cpu *cpu, const struct walk *w, struct leaf *leaf,
 	return done;
 }
 
-static bool block_allowed(unsigned granule, int level)
+/* Wide addresses bring blocks of one level more. */
+static bool block_allowed(const struct walk *w, int level)
 {
-	return level == 2 || (level == 1 && granule == 12);
+	return level == 2 || (level == 1 && (w->granule == 12 || w->ds || w->lpa)) ||
+	       (level == 0 && w->granule == 12 && w->ds);
 }
 
 /* What a descriptor points to has more bits than there are. */
 static bool too_far(const struct walk *w, u64 address)
 {
-	return (address & ADDRESS_48) >> w->pa_bits;
+	return (address & ADDRESS_52) >> w->pa_bits;
 }
 
 static bool walk_tables(struct arm_cpu *cpu, const struct walk *w, u64 va, struct leaf *leaf,
@@ -180,22 +246,23 @@ static bool walk_tables(struct arm_cpu *cpu, const struct walk *w, u64 va, struc
 		if (!(leaf->desc & DESC_VALID))
 			return fail(out, FSC_TRANSLATION, level);
 		if (level == 3 ? !!(leaf->desc & DESC_TABLE)
-			       : !(leaf->desc & DESC_TABLE) && block_allowed(w->granule, level)) {
+			       : !(leaf->desc & DESC_TABLE) && block_allowed(w, level)) {
 			leaf->size = size;
-			leaf->phys = (leaf->desc & ADDRESS_48 & ~(size - 1)) | (va & (size - 1));
+			leaf->phys = (descriptor_address(w, leaf->desc) & ~(size - 1)) |
+				     (va & (size - 1));
 			return !too_far(w, leaf->phys) || fail(out, FSC_ADDRESS_SIZE, level);
 		}
 		if (level == 3 || !(leaf->desc & DESC_TABLE))
 			return fail(out, FSC_TRANSLATION, level);
 		if (w->haft && !(leaf->desc & DESC_AF) && w->purpose != ARM_FOR_LOOK &&
 		    !update(cpu, w, leaf, leaf->desc | DESC_AF, out)) {
-			if (out->fsc)
+			if (out->fault)
 				return false;
 			level--; /* it changed meanwhile: read it again */
 			continue;
 		}
 		leaf->tables |= leaf->desc;
-		base = leaf->desc & ADDRESS_48 & ~(((u64)1 << w->granule) - 1);
+		base = descriptor_address(w, leaf->desc);
 		if (too_far(w, base))
 			return fail(out, FSC_ADDRESS_SIZE, level);
 	}
@@ -226,6 +293,16 @@ static unsigned largest_txsz(const struct arm_cpu *cpu, unsigned granule)
 	return !cpu_has(cpu, ARM_FEAT_INHERENT) ? 39 : granule == 16 ? 47 : 48;
 }
 
+unsigned arm_smallest_txsz(const struct arm_cpu *cpu, unsigned el, bool high)
+{
+	u64 tcr = cpu->tcr_el[el];
+	bool ds = tcr & (has_two_ranges(cpu, el) ? TCR_DS_TWO : TCR_DS_ONE);
+
+	if (granule_of((high ? tcr >> 30 : tcr >> 14) & 3, high) == 16)
+		return has_52_bits(cpu) ? 12 : 16;
+	return ds && cpu_has(cpu, ARM_FEAT_LPA2) ? 12 : 16;
+}
+
 /* Choose the table for @va. Return: false if no table covers it. */
 static bool stage1_walk(const struct arm_cpu *cpu, const struct arm_regime *regime, u64 va,
 			struct walk *w)
@@ -236,12 +313,14 @@ static bool stage1_walk(const struct arm_cpu *cpu, const struct arm_regime *regi
 	bool tbi = two ? tcr >> (37 + high) & 1 : tcr >> 20 & 1;
 	unsigned tsz = (high ? tcr >> 16 : tcr) & 0x3f;
 	u64 ttbr = high ? cpu->ttbr1_el[el] : cpu->ttbr0_el[el];
+	unsigned smallest = arm_smallest_txsz(cpu, el, high);
 	u64 rest;
 
 	w->granule = granule_of((high ? tcr >> 30 : tcr >> 14) & 3, high);
-	w->input_bits = 64 - CLAMP(tsz, 16, largest_txsz(cpu, w->granule));
+	w->input_bits = 64 - CLAMP(tsz, smallest, largest_txsz(cpu, w->granule));
 	w->level = start_level(w->input_bits, w->granule);
-	w->base = ttbr & ADDRESS_48 & ~1ull;
+	set_layout(cpu, w, tcr & (two ? TCR_DS_TWO : TCR_DS_ONE), tcr >> (two ? 32 : 16));
+	w->base = table_base(w, ttbr);
 	w->translate = regime->stage2;
 	w->ha = tcr >> (two ? 39 : 21) & 1;
 	w->hd = w->ha && tcr >> (two ? 40 : 22) & 1;
@@ -249,7 +328,8 @@ static bool stage1_walk(const struct arm_cpu *cpu, const struct arm_regime *regi
 	w->purpose = regime->purpose;
 	w->hpd = two ? tcr >> (41 + high) & 1 : tcr >> 24 & 1;
 	w->stage2 = false;
-	w->pa_bits = pa_bits(cpu, tcr >> (two ? 32 : 16));
+	if (tsz < smallest && has_52_bits(cpu)) /* CPUs of before make do with the smallest */
+		return false;
 	if (two && tcr >> (high ? 23 : 7) & 1) /* EPDn */
 		return false;
 	/* The bits above the input must all be as bit 55 says; TBI leaves out the top byte. */
@@ -333,27 +413,46 @@ static u64 updated(const struct walk *w, const struct leaf *leaf, enum tcg_acces
 	return new;
 }
 
+/* The level that VTCR_EL2.SL0 and SL2 name; -2: there is none. */
+static int stage2_start(const struct walk *w, u64 vtcr)
+{
+	int sl0 = vtcr >> 6 & 3;
+
+	if (w->granule != 12)
+		return sl0 == 3 && !w->ds ? -2 : 3 - sl0;
+	if (w->ds && vtcr & VTCR_SL2)
+		return sl0 ? -2 : -1;
+	return sl0 == 3 ? -2 : 2 - sl0;
+}
+
 /* Choose the table of stage 2. Return: false if VTCR_EL2 makes no sense: the start level must be
  * one, and the concatenated tables there at most 16. */
 static bool stage2_walk(const struct arm_cpu *cpu, struct walk *w)
 {
 	u64 vtcr = cpu->vtcr_el2;
-	int sl0 = vtcr >> 6 & 3, stride, rest;
+	int stride, rest;
 
-	w->input_bits = 64 - CLAMP(vtcr & 0x3f, 16, 39);
 	w->granule = granule_of(vtcr >> 14 & 3, false);
-	w->level = w->granule == 12 ? 2 - sl0 : 3 - sl0;
-	w->base = cpu->vttbr_el2 & ADDRESS_48 & ~1ull;
+	set_layout(cpu, w, vtcr & VTCR_DS, vtcr >> 16);
+	w->input_bits = 64 - CLAMP(vtcr & 0x3f, w->ds || w->lpa ? 12 : 16, 39);
+	w->level = stage2_start(w, vtcr);
+	w->base = table_base(w, cpu->vttbr_el2);
 	w->ha = vtcr & VTCR_HA;
 	w->hd = w->ha && vtcr & VTCR_HD;
 	w->haft = w->ha && vtcr & VTCR_HAFT && cpu_has(cpu, ARM_FEAT_HAFT);
 	w->hpd = true;
 	w->stage2 = true;
 	w->translate = false;
-	w->pa_bits = pa_bits(cpu, vtcr >> 16);
 	stride = w->granule - 3;
 	rest = (int)w->input_bits - (int)w->granule - stride * (3 - w->level);
-	return w->level >= (w->granule == 12 ? 0 : 1) && rest >= 1 && rest <= stride + 4;
+	return w->level >= -1 && rest >= 1 && rest <= stride + 4;
+}
+
+bool arm_stage2_is_wide(const struct arm_cpu *cpu)
+{
+	struct walk w;
+
+	return stage2_walk(cpu, &w) && w.ds;
 }
 
 static bool stage2_fault(struct arm_translation *out, u64 ipa, enum s2_purpose purpose)
@@ -412,7 +511,7 @@ static bool can_log(struct arm_cpu *cpu, const struct leaf *leaf, u64 new,
 	}
 }
 
-/* Find the leaf for @ipa. Return: false with out->fsc set. */
+/* Find the leaf for @ipa. Return: false with out->fault set. */
 static bool stage2_leaf(struct arm_cpu *cpu, struct walk *w, u64 ipa, struct leaf *leaf,
 			struct arm_translation *out)
 {
@@ -432,7 +531,7 @@ static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
 	do {
 		bool ok;
 
-		out->fsc = 0;
+		out->fault = false;
 		if (!stage2_leaf(cpu, &w, ipa, &leaf, out))
 			return stage2_fault(out, ipa, purpose);
 		ok = stage2_permissions(cpu, &w, &leaf, purpose, out) && allowed(out, access);
@@ -444,8 +543,8 @@ static bool stage2_address(struct arm_cpu *cpu, u64 ipa, enum tcg_access access,
 			break;
 		if (!can_log(cpu, &leaf, new, out))
 			return stage2_fault(out, ipa, purpose);
-	} while (new != old && !update(cpu, &w, &leaf, new, out) && !out->fsc);
-	if (out->fsc)
+	} while (new != old && !update(cpu, &w, &leaf, new, out) && !out->fault);
+	if (out->fault)
 		return stage2_fault(out, ipa, purpose);
 	if (new & ~old & DESC_S2AP_W &&leaf.desc == new)
 		arm_hdbss_append(cpu, ipa & ~(leaf.size - 1), leaf.level, purpose == S2_WALK);
@@ -480,7 +579,7 @@ bool arm_stage2_find(struct arm_cpu *cpu, u64 ipa, struct arm_stage2_leaf *found
 /* The address itself, where stage 1 is off. */
 static bool flat_address(const struct arm_cpu *cpu, u64 va, struct arm_translation *out)
 {
-	*out = (struct arm_translation){ .phys = va & ADDRESS_48,
+	*out = (struct arm_translation){ .phys = va & ADDRESS_52,
 					 .size = TCG_PAGE_SIZE,
 					 .read = true,
 					 .write = true,
@@ -515,8 +614,8 @@ static bool stage1_address(struct arm_cpu *cpu, const struct arm_regime *regime,
 			return false;
 		old = leaf.desc;
 		new = updated(&w, &leaf, access);
-	} while (new != old && !update(cpu, &w, &leaf, new, out) && !out->fsc);
-	if (out->fsc)
+	} while (new != old && !update(cpu, &w, &leaf, new, out) && !out->fault);
+	if (out->fault)
 		return false;
 	if (is_clean(&w, &leaf))
 		out->write = false;

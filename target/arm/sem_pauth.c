@@ -3,6 +3,7 @@
  * algorithm of our own (ID_AA64ISAR1_EL1.{APA,GPA} or {API,GPI}).
  */
 #include "target/arm/el2.h"
+#include "target/arm/mmu-internal.h"
 #include "target/arm/qarma5.h"
 #include "target/arm/sem.h"
 
@@ -58,17 +59,22 @@ static bool has_two_ranges(const struct arm_cpu *cpu)
 	return el == 1 || (el == 2 && arm_is_host(cpu));
 }
 
+static unsigned txsz_of(const struct arm_cpu *cpu, bool high)
+{
+	unsigned el = arm_control_el(cpu), txsz;
+
+	high &= has_two_ranges(cpu);
+	txsz = (high ? cpu->tcr_el[el] >> 16 : cpu->tcr_el[el]) & 0x3f;
+	return txsz < 16 ? MAX(txsz, arm_smallest_txsz(cpu, el, high)) : txsz;
+}
+
 u64 pac_field(const struct arm_cpu *cpu, bool high)
 {
 	bool two = has_two_ranges(cpu);
 	u64 tcr = cpu->tcr_el[arm_control_el(cpu)];
-	unsigned txsz = (high && two ? tcr >> 16 : tcr) & 0x3f;
 	bool tbi = tcr & (!two ? TCR_TBI : high ? TCR_TBI1 : TCR_TBI0);
-	u64 field;
+	u64 field = ~(u64)0 << (64 - txsz_of(cpu, high)) & ~(1ull << 55);
 
-	if (txsz < 16)
-		txsz = 16;
-	field = ~(u64)0 << (64 - txsz) & ~(1ull << 55);
 	return tbi ? field & ~(0xffull << 56) : field;
 }
 
@@ -83,7 +89,7 @@ u32 pac_state_key(const struct arm_cpu *cpu)
 {
 	u64 tcr = cpu->tcr_el[arm_control_el(cpu)];
 
-	return (tcr & 0x3f) | (tcr >> 16 & 0x3f) << 6 | (tcr >> 37 & 3) << 12;
+	return txsz_of(cpu, false) | txsz_of(cpu, true) << 6 | (tcr >> 37 & 3) << 12;
 }
 
 static u64 canonical(u64 ptr, u64 field)

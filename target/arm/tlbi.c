@@ -101,11 +101,12 @@ static void note_stage2(struct arm_cpu *cpu, const struct arm_sysreg *op, u64 va
 	} else if (range) {
 		unsigned bits = granule_bits[val >> 46 & 3];
 
-		t->first = (val & 0x1fffffffff) << bits;
+		/* With FEAT_LPA2 the first address is a multiple of 64 KiB. */
+		t->first = (val & 0x1fffffffff) << (arm_stage2_is_wide(cpu) ? 16 : bits);
 		t->last =
 			t->first + (((val >> 39 & 31) + 1) << (5 * (val >> 44 & 3) + 1 + bits)) - 1;
 	} else {
-		t->first = (val & 0xfffffffff) << 12;
+		t->first = (val & 0xffffffffff) << 12;
 		t->last = t->first + 0xfff;
 		if (arm_stage2_find(cpu, t->first, &leaf)) {
 			t->first &= ~(leaf.size - 1);
@@ -135,7 +136,7 @@ static void raise_for_el2(struct arm_cpu *cpu, u64 va, const struct arm_translat
 {
 	u32 iss = t->fsc | 1u << 6 | 1u << 7 | 1u << 8; /* WnR, S1PTW, CM */
 
-	cpu->hpfar_el2 = (t->ipa & 0x0000fffffffff000) >> 8;
+	cpu->hpfar_el2 = (t->ipa & 0x000ffffffffff000) >> 8;
 	cpu->excp.target_el = 2;
 	cpu->excp.iss2 = t->hdbssf ? ESR_ISS2_HDBSSF : 0;
 	arm_raise(cpu, EC_DABORT, iss, va);
@@ -147,7 +148,7 @@ static void translate_to_par(struct arm_cpu *cpu, const struct arm_regime *r, u6
 	struct arm_translation t = { 0 };
 
 	if (arm_translate_address(cpu, r, va, write ? TCG_WRITE : TCG_READ, &t)) {
-		cpu->par_el1 = (t.phys & 0x0000fffffffff000) | 1u << 11 |
+		cpu->par_el1 = (t.phys & 0x000ffffffffff000) | 1u << 11 |
 			       (t.device ? 2u << 7 : 3u << 7 | 0xffull << 56); /* SH, ATTR */
 		return;
 	}

@@ -88,7 +88,7 @@ class Refusals(Virt):
                            ('max,sve=on', 'SVE'), ('max,sme=on', 'SME'), ('max,aarch64=off', 'AArch32'),
                            ('max,sve128=on', 'SVE'), ('cortex-a57,sve=off', "property 'sve'"),
                            ('max,pauth=maybe', 'neither on nor off'),
-                           ('max,pauth-impdef=on,pauth-qarma5=on', 'exclude each other'), ('max,lpa2=on', '48 bits')):
+                           ('max,pauth-impdef=on,pauth-qarma5=on', 'exclude each other'), ('max,lpa2=2', 'neither on nor off')):
             with self.subTest(cpu=text):
                 self.assertIn(told, self.refused('-M', 'virt', '-cpu', text))
 

@@ -72,7 +72,8 @@ struct arm_translation {
 	bool normal;            /* of stage 2: Normal memory, whatever stage 1 says */
 	bool guarded;           /* indirect branches into the page must hit a BTI */
 	/* If it failed: */
-	u8 fsc;         /* ISS.DFSC or IFSC, 0 = success */
+	bool fault;
+	u8 fsc;         /* ISS.DFSC or IFSC; 0 is the address size fault of level 0 */
 	bool stage2;    /* fault at stage 2: goes to EL2 */
 	bool s1ptw;     /* ... on a stage-1 table */
 	bool hw_update; /* ... that was to be written, for its access flag or dirty state */
@@ -102,7 +103,7 @@ struct arm_regime arm_regime_current(const struct arm_cpu *cpu, bool user);
  * @access: what is attempted; TCG_WRITE also updates the dirty state of descriptors.
  *
  * Return: true on success; on failure @out says why. Raises nothing.
- * Source: Arm DDI 0487, D8.2 to D8.5 (VMSAv8-64, 48-bit addresses, all three granules).
+ * Source: Arm DDI 0487, D8.2 to D8.5 (VMSAv8-64, all three granules).
  */
 bool arm_translate_address(struct arm_cpu *cpu, const struct arm_regime *regime, u64 va,
 			   enum tcg_access access, struct arm_translation *out);

@@ -460,6 +460,5 @@ const struct test tests_2[] = {
 	{ "el2/at", test_at },
 	{ NULL, NULL },
 };
-const struct test tests_4[] = { { NULL, NULL } };
 const struct test tests_shared[] = { { NULL, NULL } };
 const struct test tests_injected[] = { { NULL, NULL } };
