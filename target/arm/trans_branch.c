@@ -95,6 +95,8 @@ bool trans_DMB(struct trans *t, const struct a64_DMB *i)
 /* What changes the context ends a region. */
 bool trans_ISB(struct trans *t, const struct a64_ISB *i)
 {
+	if (engines_checked(region_of(t)->cpu))
+		return false;
 	arm_goto(t, E_ALWAYS, t->off + 4);
 	return true;
 }
