@@ -138,7 +138,7 @@ class Order(unittest.TestCase):
 class Console(unittest.TestCase):
     def setUp(self):
         self.outcome = machine.Outcome(CONSOLE, 1.0, 1.0)
-        self.result = {'counted': results.counted(self.outcome), 'version': '7.2', 'emulator': 'e',
+        self.result = {'counted': results.counted([self.outcome], 'probe'), 'version': '7.2', 'emulator': 'e',
                        'compiler': 'c'}
 
     def test_cases_and_figures(self):
@@ -163,13 +163,13 @@ class Console(unittest.TestCase):
         faster = {'counted': {'get': {'status': 0, 'figures': [
             {'phase': 'get', 'round': 1, 'ns': 8192, 'calls': 1, 'pages': 16384}]}}}
         text = results.markdown([('arm64', [('as shipped', self.result), ('new', faster)])])
-        self.assertIn('| GET without manual protect, all pages dirty | 32 768 (2.0 a page) '
-                      '| 8 192 (0.5 a page) | -75.0 % | -83.6 % |', text)
-        self.assertIn('| CLEAR, all pages dirty | not measured | not measured |  | -83.5 % |', text)
+        self.assertIn('| GET without manual protect, all pages dirty | 32 768 (2.0 a page), one run '
+                      '| 8 192 (0.5 a page), one run | -75.0 % | -83.6 % |', text)
+        self.assertNotIn('| CLEAR, all pages dirty |', text)
         self.assertIn('| ring-signals | failed (1) | not run |', text)
 
     def test_counters(self):
-        counted = results.counted(self.outcome)
+        counted = results.counted([self.outcome], 'probe')
         self.assertEqual(counted['get']['counters'], {'exits': 77, 'hdbss_entries': 16384})
         self.assertEqual(counted['get']['said'], ['complete'])
         text = results.markdown([('arm64', [('as shipped', dict(self.result, unit='time'))])])
@@ -177,10 +177,10 @@ class Console(unittest.TestCase):
         self.assertNotIn('a page)', text)
 
     def test_injections(self):
-        one = {'counted': results.counted(self.outcome)}
+        one = {'counted': results.counted([self.outcome], 'probe')}
         table = results.injection_table(lambda name: one if name == 'slow' else {})
         self.assertEqual(len(table), 3)
-        self.assertIn('| slow | `hacdbs-entry-ns=200` | ring-signals, clear | 16384 |', table[2])
+        self.assertIn('| slow | `hacdbs-entry-ns=200` | ring-signals, clear | 0 | 16384 |', table[2])
         for name in suites.INJECTIONS:
             self.assertLessEqual({*suites.injected_cases(name)},
                                  {*suites.CASES, *suites.SELFTESTS})
