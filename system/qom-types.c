@@ -202,6 +202,11 @@ GPtrArray *qom_type_props(struct emulator *e, const char *type, bool device_only
 
 	qom_types_foreach(match, &s);
 	g_free(s.parent);
+	/* libvirtd 12.8 asks every x86-64 emulator for this class of machines and crashes on an
+	 * error; here it has no more than what every type has. */
+	if (!device_only && !strcmp(type, "generic-pc-machine") &&
+	    !strcmp(target_desc.hw->cpu_type, "x86_64-cpu"))
+		s.found = true;
 	if (!s.found) {
 		g_set_error(err, MACHINE_ERROR, ERROR_DEVICE_NOT_FOUND, "%s '%s' not found",
 			    device_only ? "Device" : "Class", type);
