@@ -6,10 +6,11 @@ mode of dirty tracking (default 2).
 """
 
 import os
+import re
 import tempfile
 import time
 
-from lib import host, nested_arm64
+from lib import debian_kernels, host, nested_arm64
 from lib.testcase import FunctionalTest, main, note
 
 REPEAT = int(os.environ.get('TIDEMARK_NESTED_REPEAT', '2'))
@@ -27,7 +28,9 @@ class Nested(FunctionalTest):
 
     def boot(self, **kwargs):
         try:
-            extra = {'guest/writer': host.guest('writer', 'aarch64')}
+            image, initrd = debian_kernels.files('sid')
+            extra = {'guest/writer': host.guest('writer', 'aarch64'), 'guest/linux': image,
+                     'guest/initrd': initrd}
             self.host = nested_arm64.NestedHost(tempfile.mkdtemp(dir=self.dir), self.binary, extra, **kwargs)
         except nested_arm64.Missing as problem:
             self.skipTest(str(problem))
@@ -90,6 +93,32 @@ class Refusals(Nested):
                 ('-M virt -accel tcg -cpu host', '-cpu host: it needs accelerator kvm')):
             with self.subTest(args=args):
                 self.assertRegex(self.host.refusal(args), text)
+
+
+class Linux(Nested):
+    def test_moves_and_reboots_and_powers_off(self):
+        self.boot()
+        options = dict(memory='512M', cpus=2)
+        a = self.host.start('a', '/guest/linux', 'console=ttyAMA0 panic=-1', '-initrd /guest/initrd', **options)
+        a.wait('guest: ready', 600)
+        self.assertEqual(a.command('grep -c ^processor /proc/cpuinfo\n', r'(?m)^(\d+)\r*\nguest: status').group(1), '2')
+        digest = a.command('dd if=/dev/urandom of=/tmp/r bs=64k count=64 2>/dev/null; sha256sum </tmp/r\n',
+                           '[0-9a-f]{64}').group(0)
+        a.command('(i=0; while :; do i=$((i+1)); echo COUNT $i; sleep 1; done) &\n', r'COUNT 3\r*\n')
+        b = self.host.start('b', '/guest/linux', 'console=ttyAMA0 panic=-1', '-initrd /guest/initrd',
+                            '-incoming unix:/tmp/migrate', **options)
+        self.migrate(a)
+        b.wait(r'COUNT \d+\r*\n')
+        self.assertEqual(b.command('sha256sum </tmp/r\n', '[0-9a-f]{64}').group(0), digest)
+        numbers = [int(n) for n in re.findall(r'COUNT (\d+)\r*\n', a.serial() + b.serial())]
+        self.assertEqual(numbers, list(range(1, len(numbers) + 1)), 'the count jumped')
+        a.quit()
+        b.command('reboot -f\n', 'guest: ready', 600)
+        self.assertEqual(b.events('RESET')[-1]['data']['reason'], 'guest-reset')
+        b.send('poweroff -f\n')
+        self.wait_for(lambda: b.exit_status() is not None, 'the end of the emulator', 60)
+        self.assertEqual(b.events('SHUTDOWN')[-1]['data']['reason'], 'guest-shutdown')
+        self.assertEqual(b.exit_status(), 0)
 
 
 if __name__ == '__main__':
