@@ -106,9 +106,13 @@ int setup_migration(struct emulator *e, GError **err)
 		.acquire_disks = acquire_disks,
 		.opaque = e,
 	};
+	static const char switchover[] = "send-switchover-start";
+	const char *compat = machine_compat_value(e->machine->type, "migration", switchover);
 	GPtrArray *globals = e->cfg->globals;
 
 	e->migration = migration_create(e->vm, e->registry, &mm, &cb);
+	if (compat && migration_set_global(e->migration, switchover, compat, err))
+		return -EINVAL;
 	if (tcg_icount_enabled() && migration_add_blocker(e->migration, no_icount, err))
 		return -EINVAL;
 	for (guint i = 0; i < globals->len; i++) {

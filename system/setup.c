@@ -146,11 +146,13 @@ static const struct machine_type *choose_type(struct emulator *e, GError **err)
 		return NULL;
 	}
 	t = machine_type_find(target_desc.hw, name);
-	if (!t)
-		error_set(err,
-			  "unsupported machine type '%s': use -machine help to list the "
-			  "supported ones",
-			  name);
+	if (!t) {
+		g_autofree char *relatives = machine_type_relatives(target_desc.hw, name);
+
+		error_set(err, "unsupported machine type '%s': %s%s", name,
+			  relatives ? "there are " : "use -machine help to list the supported ones",
+			  relatives ?: "");
+	}
 	return t;
 }
 

@@ -32,7 +32,8 @@ static void visit_prop(void *opaque, const char *name, bool on)
 static int cpu_expand(struct machine *m, const char *text, const struct cpu_visitor *v,
 		      GError **err)
 {
-	struct arm_cpu_model *model = arm_cpu_model_create(m->vm, text, err);
+	bool qarma5 = machine_compat_value(m->type, "cpu", "pauth-qarma5");
+	struct arm_cpu_model *model = arm_cpu_model_create(m->vm, text, qarma5, err);
 
 	if (!model)
 		return -EINVAL;

@@ -5,8 +5,16 @@
 
 #include <elf.h>
 
-static const struct machine_type *const machines[] = { &virt_machine_type, &none_machine_type,
-						       NULL };
+static const struct machine_type *const machines[] = {
+	&virt_machine_types[0],  &virt_machine_types[1],
+	&virt_machine_types[2],  &virt_machine_types[3],
+	&virt_machine_types[4],  &virt_machine_types[5],
+	&virt_machine_types[6],  &virt_machine_types[7],
+	&virt_machine_types[8],  &virt_machine_types[9],
+	&virt_machine_types[10], &virt_machine_types[11],
+	&none_machine_type,      NULL,
+};
+_Static_assert(VIRT_TYPES == 12, "list them all");
 
 static const struct device_type *const *const devices[] = {
 	hw_block_devices,

@@ -188,7 +188,7 @@ static GBytes *build_gtdt(const struct virt *v)
 	add_timer(t, VIRT_PPI_HYP_TIMER);
 	acpi_u64(t, NOWHERE);
 	acpi_u64(t, 0); /* no timers of the platform */
-	if (v->virtualization)
+	if (v->virtualization && !virt_is_before(v, VIRT_9_0))
 		add_timer(t, VIRT_PPI_HYP_VIRT_TIMER);
 	else
 		acpi_u64(t, 0);

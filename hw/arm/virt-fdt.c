@@ -111,13 +111,15 @@ static void add_cpus(struct virt *v, void *fdt)
 	add_cpu_map(v, fdt);
 }
 
-/* EL2's virtual timer comes last, and only where there is an EL2 to use it. */
+/* EL2's virtual timer comes last, and only where there is an EL2 to use it. Guests were not told of
+ * it before version 9.0. */
 static void add_timer(struct virt *v, void *fdt)
 {
 	static const char *const compatible[] = { "arm,armv8-timer", "arm,armv7-timer", NULL };
 	static const u32 ppi[] = { VIRT_PPI_SEC_TIMER, VIRT_PPI_PHYS_TIMER, VIRT_PPI_VIRT_TIMER,
 				   VIRT_PPI_HYP_TIMER, VIRT_PPI_HYP_VIRT_TIMER };
-	unsigned n = v->virtualization ? ARRAY_SIZE(ppi) : ARRAY_SIZE(ppi) - 1;
+	bool el2 = v->virtualization && !virt_is_before(v, VIRT_9_0);
+	unsigned n = el2 ? ARRAY_SIZE(ppi) : ARRAY_SIZE(ppi) - 1;
 	u32 cells[3 * ARRAY_SIZE(ppi)];
 
 	for (unsigned i = 0; i < n; i++) {

@@ -146,10 +146,12 @@ static int create_gicv3(struct virt *v, GError **err)
 	return v->its ? 0 : -EINVAL;
 }
 
-/* CPUs of before Armv8.6 count at a lower frequency. */
+/* CPUs of before Armv8.6 count at a lower frequency, and so did all in older versions. */
 static u32 counter_hz(const struct virt *v)
 {
-	return strcmp(arm_cpu_model_name(v->model), "max") ? ARM_CNTFRQ_LEGACY : ARM_CNTFRQ_V8_6;
+	bool v8_6 = !strcmp(arm_cpu_model_name(v->model), "max");
+
+	return v8_6 && !virt_is_before(v, VIRT_9_1) ? ARM_CNTFRQ_V8_6 : ARM_CNTFRQ_LEGACY;
 }
 
 int virt_intc_create(struct virt *v, GError **err)

@@ -2,6 +2,7 @@
 #include "hw/arm/virt.h"
 
 #include "accel/accel.h"
+#include "hw/virtio/virtio-mmio.h"
 #include "util/error.h"
 
 #define CPUS_MAX 512
@@ -67,7 +68,8 @@ static int add_cpus(struct virt *v, GError **err)
 {
 	struct machine *m = &v->m;
 
-	v->model = arm_cpu_model_create(m->vm, machine_cpu_model(m), err);
+	v->model = arm_cpu_model_create(m->vm, machine_cpu_model(m),
+					machine_compat_value(m->type, "cpu", "pauth-qarma5"), err);
 	if (!v->model)
 		return -EINVAL;
 	for (unsigned i = 0; i < m->opt.cpus; i++) {
@@ -174,23 +176,41 @@ static const struct property virt_props[] = {
 	PROP_END,
 };
 
-const struct machine_type virt_machine_type = {
-	.name = "virt-11.1",
-	.alias = "virt",
-	.desc = "QEMU 11.1 ARM Virtual Machine",
-	.default_ram_id = "mach-virt.ram",
-	.default_ram_size = 128 * MiB,
-	.default_cpu = "cortex-a57",
-	.max_cpus = CPUS_MAX,
-	.has_acpi = true,
-	.instance_size = sizeof(struct virt),
-	.props = virt_props,
-	.init = virt_init,
-	.done = virt_done,
-	.reset = virt_reset,
-	.start_at = virt_start_at,
-	.powerdown = virt_powerdown,
-	.irq_set = virt_irq_set,
-	.send_msi = virt_send_msi,
-	.finish = virt_finish,
+/* What is otherwise before a version, and can be seen by a guest or in a stream. */
+static const struct machine_compat virt_compat[] = {
+	{ VIRT_11_1, VIRTIO_MMIO_TYPE, "x-override-queue-size", "1024" },
+	{ VIRT_10_0, "virtio-balloon-pci", "vectors", "0" },
+	{ VIRT_10_0, "virtio-balloon-pci-non-transitional", "vectors", "0" },
+	{ VIRT_10_0, "migration", "send-switchover-start", "off" },
+	{ VIRT_10_0, "cpu", "pauth-qarma5", "on" },
+	{ VIRT_9_2, NULL, "x-pcie-ext-tag", "off" },
+	{ VIRT_8_0, NULL, "x-pcie-err-unc-mask", "off" },
+	{ .property = NULL },
+};
+
+#define TYPE(major, minor, ...)                                                                    \
+	{                                                                                          \
+		.name = "virt-" #major "." #minor, .version = MACHINE_VERSION(major, minor),       \
+		.compat = virt_compat, .desc = "QEMU " #major "." #minor " ARM Virtual Machine",   \
+		.default_ram_id = "mach-virt.ram", .default_ram_size = 128 * MiB,                  \
+		.default_cpu = "cortex-a57", .max_cpus = CPUS_MAX, .has_acpi = true,               \
+		.instance_size = sizeof(struct virt), .props = virt_props, .init = virt_init,      \
+		.done = virt_done, .reset = virt_reset, .start_at = virt_start_at,                 \
+		.powerdown = virt_powerdown, .irq_set = virt_irq_set, .send_msi = virt_send_msi,   \
+		.finish = virt_finish, __VA_ARGS__                                                 \
+	}
+
+const struct machine_type virt_machine_types[VIRT_TYPES] = {
+	TYPE(11, 1, .alias = "virt"),
+	TYPE(11, 0),
+	TYPE(10, 2),
+	TYPE(10, 1),
+	TYPE(10, 0),
+	TYPE(9, 2),
+	TYPE(9, 1),
+	TYPE(9, 0),
+	TYPE(8, 2),
+	TYPE(8, 1),
+	TYPE(8, 0),
+	TYPE(7, 2),
 };

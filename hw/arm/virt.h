@@ -111,7 +111,24 @@ struct virt {
 	u64 dtb_at;
 };
 
-extern const struct machine_type virt_machine_type;
+/* Versions of the machine in which something changed for guests. */
+enum {
+	VIRT_8_0 = MACHINE_VERSION(8, 0),
+	VIRT_9_0 = MACHINE_VERSION(9, 0),
+	VIRT_9_1 = MACHINE_VERSION(9, 1),
+	VIRT_9_2 = MACHINE_VERSION(9, 2),
+	VIRT_10_0 = MACHINE_VERSION(10, 0),
+	VIRT_11_1 = MACHINE_VERSION(11, 1),
+};
+
+#define VIRT_TYPES 12
+extern const struct machine_type virt_machine_types[VIRT_TYPES];
+
+/* virt_is_before() - whether the machine is of a version older than @version. */
+static inline bool virt_is_before(const struct virt *v, int version)
+{
+	return v->m.type->version < version;
+}
 
 static inline struct virt *virt_of(struct machine *m)
 {

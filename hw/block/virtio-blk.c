@@ -86,7 +86,7 @@ static void blk_config_get(struct virtio_device *vdev, u8 *config)
 		c.max_write_zeroes_seg = GUINT32_TO_LE(1);
 		c.write_zeroes_may_unmap = 1;
 	}
-	memcpy(config, &c, vdev->cls->config_size);
+	memcpy(config, &c, vdev->config_size);
 }
 
 /* The cache mode is the one field that the driver may write. */

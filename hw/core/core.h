@@ -22,7 +22,8 @@ char *bus_types(struct machine *m);
 const struct property *device_type_prop(const struct device_type *t, const char *name);
 char *device_type_prop_names(const struct device_type *t);
 
-/* globals_apply() - give a new device the -global values for its type. */
+/* globals_apply() - give a new device the values that its type has in the machine's version, then
+ * those of -global. */
 int globals_apply(struct machine *m, struct device *dev, GError **err);
 void globals_free(struct machine *m);
 

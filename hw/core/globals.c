@@ -40,8 +40,24 @@ int machine_add_global(struct machine *m, const char *driver, const char *prop, 
 	return 0;
 }
 
+/* Values of an older version of the machine, whether the user gave others or not. */
+static int compat_apply(struct machine *m, struct device *dev, GError **err)
+{
+	for (const struct machine_compat *c = m->type->compat; c && c->property; c++) {
+		bool meant = c->driver ? !strcmp(c->driver, dev->type->name)
+				       : property_find(dev->type->props, c->property) != NULL;
+
+		if (m->type->version < c->before && meant &&
+		    device_set(dev, c->property, c->value, err))
+			return -EINVAL;
+	}
+	return 0;
+}
+
 int globals_apply(struct machine *m, struct device *dev, GError **err)
 {
+	if (compat_apply(m, dev, err))
+		return -EINVAL;
 	for (guint i = 0; i < m->globals->len; i++) {
 		struct machine_global *g = m->globals->pdata[i];
 

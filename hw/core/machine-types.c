@@ -14,6 +14,29 @@ const struct machine_type *machine_type_find(const struct hw_target *target, con
 	return NULL;
 }
 
+char *machine_type_relatives(const struct hw_target *target, const char *name)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+	const char *dash = strrchr(name, '-');
+	size_t len = dash ? dash + 1 - name : 0;
+
+	for (int i = 0; len && target->machines[i]; i++)
+		if (!strncmp(target->machines[i]->name, name, len))
+			g_string_append_printf(s, "%s%s", s->len ? ", " : "",
+					       target->machines[i]->name);
+	return s->len ? g_string_free(g_steal_pointer(&s), FALSE) : NULL;
+}
+
+const char *machine_compat_value(const struct machine_type *type, const char *driver,
+				 const char *property)
+{
+	for (const struct machine_compat *c = type->compat; c && c->property; c++)
+		if (type->version < c->before && !g_strcmp0(c->driver, driver) &&
+		    !strcmp(c->property, property))
+			return c->value;
+	return NULL;
+}
+
 char *machine_types_help(const struct hw_target *target)
 {
 	GString *s = g_string_new("Supported machines are:\n");

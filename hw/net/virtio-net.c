@@ -273,7 +273,7 @@ static void net_config_get(struct virtio_device *vdev, u8 *config)
 	};
 
 	memcpy(c.mac, net->mac, 6);
-	memcpy(config, &c, vdev->cls->config_size);
+	memcpy(config, &c, vdev->config_size);
 }
 
 /* A driver without the command for it writes its address into the configuration (5.1.4.2). */
@@ -424,6 +424,9 @@ static int net_realize(struct device *dev, GError **err)
 		net_client_free(net->nc);
 		return ret;
 	}
+	/* Fields of features that are not offered do not exist at the end. */
+	if (!net->opt_host_mtu)
+		vdev->config_size = offsetof(struct virtio_net_config, max_virtqueue_pairs);
 	net->rx = virtio_add_queue(vdev, net->opt_rx_queue_size, handle_rx);
 	net->tx = virtio_add_queue(vdev, net->opt_tx_queue_size, handle_tx);
 	if (net->opt_ctrl_vq)

@@ -11,8 +11,8 @@
 
 #define EXPRESS_BYTES 60
 #define COMMAND_WRITABLE                                                                           \
-	(PCI_COMMAND_IO | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY |           \
-	 PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE)
+	(PCI_COMMAND_IO | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_SERR |             \
+	 PCI_COMMAND_INTX_DISABLE)
 #define STATUS_CLEARED          0xf900 /* errors: by writing ones */
 #define DEVCTL2_PREFIX_BLOCKING 0x8000
 
@@ -225,7 +225,8 @@ void pci_add_express(struct pci_device *d, u8 port_type)
 
 	d->exp_cap = at;
 	pci_set16(c + PCI_EXP_FLAGS, 2 | port_type << 4); /* version 2 */
-	pci_set32(c + PCI_EXP_DEVCAP, PCI_EXP_DEVCAP_RBER | (port ? 0 : PCI_EXP_DEVCAP_FLR));
+	pci_set32(c + PCI_EXP_DEVCAP, PCI_EXP_DEVCAP_RBER | (port ? 0 : PCI_EXP_DEVCAP_FLR) |
+					      (d->opt_ext_tag ? PCI_EXP_DEVCAP_EXT_TAG : 0));
 	pci_set16(w + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_CERE | PCI_EXP_DEVCTL_NFERE |
 					      PCI_EXP_DEVCTL_FERE | PCI_EXP_DEVCTL_URRE);
 	pci_set16(d->w1cmask + at + PCI_EXP_DEVSTA, 0xf);

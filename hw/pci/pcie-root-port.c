@@ -11,12 +11,13 @@
 #include "hw/pci/devices.h"
 #include "util/error.h"
 
-#define AER_AT       0x100
-#define AER_NEXT     0x148
-#define ACS_AT       0x148
-#define AER_LOG_MAX  8
-#define SLOT_MAX     0x1fff
-#define ACS_FEATURES 0x5f
+#define AER_AT        0x100
+#define AER_NEXT      0x148
+#define ACS_AT        0x148
+#define AER_LOG_MAX   8
+#define SLOT_MAX      0x1fff
+#define ACS_FEATURES  0x5f
+#define UNCORRECTABLE 0x03fff030 /* errors that can be masked, graded and logged */
 
 /* ---- what the device tells ---- */
 
@@ -43,7 +44,7 @@ static void add_subsystem_id(struct pci_device *d)
 	pci_set16(d->config + at + 4, 0x1b36);
 }
 
-static void add_extended(struct pci_device *d)
+static void add_extended(struct pci_device *d, bool has_mask)
 {
 	u8 *c = d->config, *w = d->wmask;
 
@@ -51,9 +52,13 @@ static void add_extended(struct pci_device *d)
 	pci_set32(c + AER_AT + PCI_ERR_UNCOR_SEVER, 0x00462030);
 	pci_set32(c + AER_AT + PCI_ERR_COR_MASK, 0x0000e000);
 	pci_set32(c + AER_AT + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENC | PCI_ERR_CAP_ECRC_CHKC | 0x200);
-	pci_set32(w + AER_AT + PCI_ERR_UNCOR_MASK, 0x0257f030);
-	pci_set32(w + AER_AT + PCI_ERR_UNCOR_SEVER, 0x0257f030);
-	pci_set32(d->w1cmask + AER_AT + PCI_ERR_UNCOR_STATUS, 0x0257f030);
+	if (has_mask) {
+		pci_set32(c + AER_AT + PCI_ERR_UNCOR_MASK, 0x02400000);
+		pci_set32(w + AER_AT + PCI_ERR_UNCOR_MASK, UNCORRECTABLE);
+	}
+	pci_set32(w + AER_AT + PCI_ERR_UNCOR_SEVER, UNCORRECTABLE);
+	pci_set32(d->w1cmask + AER_AT + PCI_ERR_UNCOR_STATUS, UNCORRECTABLE);
+	pci_set32(w + AER_AT + PCI_ERR_CAP, PCI_ERR_CAP_ECRC_GENE | PCI_ERR_CAP_ECRC_CHKE | 0x400);
 	pci_set32(w + AER_AT + PCI_ERR_COR_MASK, 0x0000f1c1);
 	pci_set32(d->w1cmask + AER_AT + PCI_ERR_COR_STATUS, 0x0000f1c1);
 	w[AER_AT + PCI_ERR_ROOT_COMMAND] = 7;
@@ -132,7 +137,7 @@ static int port_realize(struct device *dev, GError **err)
 	add_subsystem_id(d);
 	msix_init(d, 1, 0);
 	pci_add_express(d, PCI_EXP_TYPE_ROOT_PORT);
-	add_extended(d);
+	add_extended(d, p->opt_err_mask);
 	pcie_slot_init(p);
 	dev->bus->hotplug = p->opt_hotplug;
 	p->aer_log_max = AER_LOG_MAX;
@@ -213,6 +218,8 @@ static const struct property port_props[] = {
 	PROP(struct root_port, opt_slot, "slot", U16, "0", "number of the slot"),
 	PROP(struct root_port, opt_hotplug, "hotplug", BOOL, "on",
 	     "tell the guest that the slot can be plugged"),
+	PROP(struct root_port, opt_err_mask, "x-pcie-err-unc-mask", BOOL, "on",
+	     "have a mask of uncorrectable errors that the guest can change"),
 	PROP_END,
 };
 

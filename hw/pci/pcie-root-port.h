@@ -26,6 +26,7 @@ struct root_port {
 	u8 opt_port, opt_chassis;
 	u16 opt_slot;
 	bool opt_hotplug;
+	bool opt_err_mask;
 };
 
 static inline struct root_port *root_port_of(struct pci_device *d)

@@ -306,8 +306,8 @@ static int core_save(struct state_writer *w, void *field, size_t size, GError **
 	state_put_u8(w, vdev->isr);
 	state_put_be16(w, vdev->queue_sel);
 	state_put_be32(w, vdev->features);
-	state_put_be32(w, cls->config_size);
-	state_put_buffer(w, vdev->config, cls->config_size);
+	state_put_be32(w, vdev->config_size);
+	state_put_buffer(w, vdev->config, vdev->config_size);
 	queues_save(w, vdev);
 	if (cls->save)
 		ret = cls->save(vdev, w, err);
@@ -317,7 +317,7 @@ static int core_save(struct state_writer *w, void *field, size_t size, GError **
 /* The sizes may differ: a version may have grown its configuration. It is read afresh anyway. */
 static void config_load(struct state_reader *r, struct virtio_device *vdev)
 {
-	u32 len = state_get_be32(r), mine = MIN(len, vdev->cls->config_size);
+	u32 len = state_get_be32(r), mine = MIN(len, vdev->config_size);
 
 	state_get_buffer(r, vdev->config, mine);
 	for (u32 i = mine; i < MIN(len, UINT16_MAX); i++)

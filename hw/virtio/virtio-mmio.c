@@ -41,6 +41,7 @@ struct virtio_mmio {
 
 	/* Properties. */
 	bool opt_ioeventfd;
+	u16 opt_queue_size; /* told as the size of every queue; 0: its own */
 };
 
 static struct virtio_mmio *mmio_of(struct virtio_bus *bus)
@@ -77,7 +78,7 @@ static u32 read_queue_register(struct virtio_mmio *mmio, u64 off)
 	if (!vq)
 		return 0;
 	switch (off) {
-	case VIRTIO_MMIO_QUEUE_NUM_MAX: return vq->num_max;
+	case VIRTIO_MMIO_QUEUE_NUM_MAX: return mmio->opt_queue_size ?: vq->num_max;
 	case VIRTIO_MMIO_QUEUE_READY: return vq->ready;
 	default: return vq->desc_gpa >> mmio->guest_page_shift;
 	}
@@ -138,7 +139,7 @@ static void write_driver_features(struct virtio_mmio *mmio, u32 value)
 
 static void write_queue_num(struct virtio_mmio *mmio, struct virtqueue *vq, u32 value)
 {
-	if (vq->ready || !IS_POW2(value) || value > vq->num_max) {
+	if (vq->ready || !IS_POW2(value) || value > (mmio->opt_queue_size ?: vq->num_max)) {
 		log_guest("virtio-mmio: size %u for queue %u%s", value, vq->index,
 			  vq->ready ? " that is ready" : "");
 		return;
@@ -539,11 +540,13 @@ static const struct property mmio_props[] = {
 	     "speak version 1 of the interface"),
 	PROP(struct virtio_mmio, opt_ioeventfd, "ioeventfd", BOOL, "on",
 	     "have the accelerator signal kicks, where it can"),
+	PROP(struct virtio_mmio, opt_queue_size, "x-override-queue-size", U16, "0",
+	     "tell drivers that every queue may have this size; 0: the device's own"),
 	PROP_END
 };
 
 const struct device_type virtio_mmio_type = {
-	.name = "virtio-mmio",
+	.name = VIRTIO_MMIO_TYPE,
 	.desc = "virtio transport in memory",
 	.category = DEVICE_MISC,
 	.provides_bus = "virtio-bus",

@@ -101,7 +101,7 @@ static const struct mmio_ops legacy_ops = {
 
 void virtio_pci_add_legacy(struct virtio_pci *p)
 {
-	u64 bytes = VIRTIO_PCI_CONFIG_OFF(p->pci.msix != NULL) + p->bus.vdev->cls->config_size;
+	u64 bytes = VIRTIO_PCI_CONFIG_OFF(p->pci.msix != NULL) + p->bus.vdev->config_size;
 	u64 size = 16;
 
 	while (size < bytes)

@@ -31,7 +31,7 @@ struct kind {
 	const struct device_type *inner;
 	u16 id, legacy_id;
 	u32 class_code;
-	unsigned (*vectors)(const struct virtio_device *vdev); /* by default; NULL: no MSI-X */
+	unsigned (*vectors)(const struct virtio_device *vdev); /* by default */
 };
 
 static unsigned one_each(const struct virtio_device *vdev)
@@ -39,7 +39,7 @@ static unsigned one_each(const struct virtio_device *vdev)
 	return vdev->nqueues + 1;
 }
 
-/* One for the configuration, one that all queues of all ports share. */
+/* One for the configuration, one that all queues share. */
 static unsigned one_for_all(const struct virtio_device *vdev)
 {
 	return 2;
@@ -48,7 +48,7 @@ static unsigned one_for_all(const struct virtio_device *vdev)
 static const struct kind kinds[] = {
 	{ &virtio_net_type, VIRTIO_ID_NET, 0x1000, 0x020000, one_each },
 	{ &virtio_blk_type, VIRTIO_ID_BLOCK, 0x1001, 0x010000, one_each },
-	{ &virtio_balloon_type, VIRTIO_ID_BALLOON, 0x1002, 0x00ff00, NULL },
+	{ &virtio_balloon_type, VIRTIO_ID_BALLOON, 0x1002, 0x00ff00, one_for_all },
 	{ &virtio_serial_type, VIRTIO_ID_CONSOLE, 0x1003, 0x078000, one_for_all },
 	{ &virtio_rng_type, VIRTIO_ID_RNG, 0x1005, 0x00ff00, one_each },
 };
@@ -216,7 +216,7 @@ static void add_power_management(struct pci_device *d)
 static int choose_vectors(struct virtio_pci *p, const struct kind *k, GError **err)
 {
 	if (p->opt_vectors == VECTORS_AUTO)
-		p->opt_vectors = k->vectors ? k->vectors(p->bus.vdev) : 0;
+		p->opt_vectors = k->vectors(p->bus.vdev);
 	if (p->opt_vectors <= VECTORS_MAX)
 		return 0;
 	error_set(err, "property '%s.vectors' does not take value '%u', it wants 0 to %u",

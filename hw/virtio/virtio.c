@@ -98,6 +98,7 @@ int virtio_device_init(struct virtio_device *vdev, const struct virtio_class *cl
 	vdev->bus = vdev->dev.on_bus->owner_data;
 	vdev->nqueues = 0;
 	vdev->vqs = g_new0(struct virtqueue, nqueues);
+	vdev->config_size = cls->config_size;
 	vdev->config = g_malloc0(cls->config_size);
 	vdev->host_features = common_features(vdev) | (cls->features ? cls->features(vdev) : 0);
 	vdev->map_generation = 1;
@@ -234,7 +235,7 @@ void virtio_error(struct virtio_device *vdev, const char *fmt, ...)
 
 static bool config_access_ok(const struct virtio_device *vdev, u64 offset, unsigned size)
 {
-	if (offset + size <= vdev->cls->config_size)
+	if (offset + size <= vdev->config_size)
 		return true;
 	log_guest("%s: configuration access of %u bytes at %#" PRIx64, vdev->dev.type->name, size,
 		  offset);

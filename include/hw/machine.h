@@ -89,9 +89,20 @@ struct machine_options {
 	bool stopped;      /* -S: somebody looks before the vCPUs run */
 };
 
+#define MACHINE_VERSION(major, minor) (100 * (major) + (minor))
+
+/* What machines of older versions have otherwise: the value of a property, as -global gives it. */
+struct machine_compat {
+	int before;         /* MACHINE_VERSION(): the first that has the property's default */
+	const char *driver; /* type of device, "migration" or "cpu"; NULL: any with that property */
+	const char *property, *value;
+};
+
 struct machine_type {
-	const char *name;  /* "microvm-11.1" */
-	const char *alias; /* "microvm"; NULL */
+	const char *name;                    /* "microvm-11.1" */
+	const char *alias;                   /* "microvm"; NULL */
+	int version;                         /* MACHINE_VERSION(); 0: there is only one */
+	const struct machine_compat *compat; /* ended by property NULL; NULL: none */
 	const char *desc;
 	const char *default_ram_id; /* id of the main RAM block */
 	u64 default_ram_size;       /* bytes */
@@ -146,6 +157,15 @@ struct machine {
 
 /* machine_type_find() - by name or alias; NULL if the target has none. */
 const struct machine_type *machine_type_find(const struct hw_target *target, const char *name);
+
+/* machine_type_relatives() - "virt-7.2, virt-8.0, ...": types named like @name up to the version;
+ * NULL if there are none. Free with g_free(). */
+char *machine_type_relatives(const struct hw_target *target, const char *name);
+
+/* machine_compat_value() - the value that a property of @driver, which is no device, has in the
+ * type's version; NULL: its default. */
+const char *machine_compat_value(const struct machine_type *type, const char *driver,
+				 const char *property);
 
 /* machine_types_help() - text of -machine help; machine_type_help() - of -machine NAME,help. */
 char *machine_types_help(const struct hw_target *target);

@@ -12,12 +12,14 @@ struct state_registry;
 
 /*
  * arm_cpu_model_create() - understand the text after -cpu.
- * @text: "MODEL[,+property][,-property][,name=value]...".
+ * @text:   "MODEL[,+property][,-property][,name=value]...".
+ * @qarma5: model max signs pointers by QARMA5 unless @text chooses (machines before 10.0).
  *
  * Return: the model; NULL with @err naming model or property and what would work.
  * Context: accelerator attached.
  */
-struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GError **err);
+struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, bool qarma5,
+					   GError **err);
 void arm_cpu_model_destroy(struct arm_cpu_model *model);
 
 /* arm_cpu_model_name() - "max", "cortex-a57", ...; arm_cpu_models() - all of them, NULL-terminated.

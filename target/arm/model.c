@@ -250,7 +250,8 @@ static const struct base_model *find_model(const char *name, GError **err)
 	return NULL;
 }
 
-struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GError **err)
+struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, bool qarma5,
+					   GError **err)
 {
 	g_auto(GStrv) items = g_strsplit(text, ",", -1);
 	const char *name = items[0] ? items[0] : "";
@@ -269,6 +270,7 @@ struct arm_cpu_model *arm_cpu_model_create(struct vm *vm, const char *text, GErr
 	m->pauth = m->features & F(PAUTH);
 	m->pmu = !kvm;
 	m->lpa2 = m->features & F(LPA2);
+	m->qarma5 = qarma5;
 	if (is_max(m))
 		arm_engine_props_init(&m->engines);
 	for (int i = 1; items[i]; i++) {

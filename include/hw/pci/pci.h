@@ -70,6 +70,7 @@ struct pci_device {
 	/* Properties. */
 	char *opt_addr;
 	bool opt_multifunction;
+	bool opt_ext_tag;
 };
 
 /* Properties of every device that a user may plug into a PCI bus. */
@@ -77,7 +78,9 @@ struct pci_device {
 	PROP(s, pci.opt_addr, "addr", STR, NULL,                                                   \
 	     "slot and function as hexadecimal numbers, such as 02.0; default: a free slot"),      \
 		PROP(s, pci.opt_multifunction, "multifunction", BOOL, "off",                       \
-		     "function 0: others follow in this slot")
+		     "function 0: others follow in this slot"),                                    \
+		PROP(s, pci.opt_ext_tag, "x-pcie-ext-tag", BOOL, "on",                             \
+		     "PCI Express: tell that tags may have 8 bits")
 
 /*
  * pci_device_init() - first step of a device's realize(): take a place on dev.on_bus, make the

@@ -6,6 +6,7 @@
 
 #include "hw/device.h"
 
+#define VIRTIO_MMIO_TYPE "virtio-mmio"
 #define VIRTIO_MMIO_SIZE 0x200 /* bytes of the window */
 
 /*

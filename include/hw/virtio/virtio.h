@@ -21,12 +21,13 @@
 /* One const table per kind of device. Members may be NULL unless noted. */
 struct virtio_class {
 	u16 id;          /* device type, chapter 5 */
-	u16 config_size; /* bytes of the device configuration */
+	u16 config_size; /* bytes of the device configuration, at most */
 	/* features() - device-specific bits to offer; asked once, in virtio_device_init(). */
 	u64 (*features)(struct virtio_device *vdev);
 	/* features_ok() - the driver has chosen vdev->features: false refuses FEATURES_OK. */
 	bool (*features_ok)(struct virtio_device *vdev);
-	/* config_get() - fill config_size bytes, little endian; config_set() - the driver wrote. */
+	/* config_get() - fill vdev->config_size bytes, little endian; config_set() - the driver
+	 * wrote. */
 	void (*config_get)(struct virtio_device *vdev, u8 *config);
 	void (*config_set)(struct virtio_device *vdev, const u8 *config);
 	/* reset() - drop chains in flight (virtqueue_detach()) and go to the power-on state. */
@@ -75,8 +76,9 @@ struct virtio_device {
 	struct virtio_bus *bus;
 	struct virtqueue *vqs;
 	unsigned nqueues;
-	u8 *config; /* cls->config_size bytes, as read last; migrates */
-	u8 status;  /* migrates, likewise those below */
+	u16 config_size; /* bytes of the configuration; may be lowered by realize() */
+	u8 *config;      /* as read last; migrates */
+	u8 status;       /* migrates, likewise those below */
 	u8 isr;
 	u16 queue_sel;
 	bool broken;       /* the driver violated the protocol; until reset */
