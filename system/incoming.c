@@ -95,6 +95,7 @@ int setup_migration(struct emulator *e, GError **err)
 {
 	struct migration_machine mm = {
 		.name = e->machine->type->name,
+		.target_page_bits = e->machine->target->page_bits,
 		.uuid = e->machine->opt.has_uuid ? e->machine->opt.uuid : NULL,
 	};
 	struct migration_callbacks cb = {

@@ -95,6 +95,14 @@ GBytes *acpi_tables_end(struct acpi_tables *t)
 #define TABLES_FILE "etc/acpi/tables"
 #define LOADER_FILE "etc/table-loader"
 
+/* Least and greatest sizes, those of QEMU's RAM blocks. */
+enum {
+	RSDP_MAX = 4 * KiB,
+	TABLES_BYTES = 128 * KiB,
+	TABLES_MAX = 2 * MiB,
+	LOADER_MAX = 64 * KiB,
+};
+
 enum { CMD_ALLOCATE = 1, CMD_ADD_POINTER = 2, CMD_ADD_CHECKSUM = 3 };
 enum { ZONE_HIGH = 1, ZONE_FSEG = 2 };
 
@@ -188,9 +196,9 @@ int acpi_tables_offer(const struct acpi_tables *t, GBytes *tables, struct device
 	g_autoptr(GBytes) rsdp = g_bytes_new_from_bytes(tables, 0, ACPI_RSDP_BYTES);
 	g_autoptr(GBytes) script = build_script(t);
 
-	if (fw_cfg_add_file(fw_cfg, RSDP_FILE, rsdp, err) ||
-	    fw_cfg_add_file(fw_cfg, TABLES_FILE, tables, err) ||
-	    fw_cfg_add_file(fw_cfg, LOADER_FILE, script, err))
+	if (fw_cfg_add_rom(fw_cfg, RSDP_FILE, rsdp, 0, RSDP_MAX, err) ||
+	    fw_cfg_add_rom(fw_cfg, TABLES_FILE, tables, TABLES_BYTES, TABLES_MAX, err) ||
+	    fw_cfg_add_rom(fw_cfg, LOADER_FILE, script, 0, LOADER_MAX, err))
 		return -EINVAL;
 	return 0;
 }

@@ -35,6 +35,7 @@ static const u8 gic_versions[] = { 2, 3, 0 };
 
 const struct hw_target hw_target_aarch64 = {
 	.name = "aarch64",
+	.page_bits = 12,
 	.cpu_type = "arm-cpu",
 	.elf_machine = EM_AARCH64,
 	.machines = machines,

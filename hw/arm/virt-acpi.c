@@ -9,6 +9,7 @@
 #include "hw/arm/virt.h"
 #include "hw/intc/arm-gicv3.h"
 #include "hw/primecell.h"
+#include "migration/state.h"
 
 #include <assert.h>
 
@@ -301,6 +302,19 @@ static GBytes *build_dbg2(const struct virt *v)
 	return acpi_table_end(t);
 }
 
+/*
+ * QEMU's section of the tables: whether it has put them together already, which it does when
+ * firmware reads them. Here they are complete from the beginning, and are never made anew.
+ */
+static const struct state_field acpi_fields[] = { FIELD_BOOL(struct virt, acpi_patched),
+						  FIELD_END };
+static const struct state_desc acpi_state = {
+	.name = "virt_acpi_build",
+	.version = 1,
+	.min_version = 1,
+	.fields = acpi_fields,
+};
+
 int virt_acpi_offer(struct virt *v, GError **err)
 {
 	struct acpi_tables t;
@@ -319,5 +333,16 @@ int virt_acpi_offer(struct virt *v, GError **err)
 	if (v->its)
 		acpi_tables_add(&t, build_iort());
 	area = acpi_tables_end(&t);
-	return acpi_tables_offer(&t, area, v->fw_cfg, err);
+	if (acpi_tables_offer(&t, area, v->fw_cfg, err))
+		return -EINVAL;
+	if (v->m.registry)
+		state_register(v->m.registry, acpi_state.name, -1, &acpi_state, v);
+	v->has_acpi_state = v->m.registry != NULL;
+	return 0;
+}
+
+void virt_acpi_finish(struct virt *v)
+{
+	if (v->has_acpi_state)
+		state_unregister(v->m.registry, &acpi_state, v);
 }

@@ -76,8 +76,9 @@ int virt_boot_load(struct virt *v, GError **err)
 	};
 	int ret = v->has_firmware ? virt_flash_boot(v, err) : 0;
 
-	/* A kernel that is started directly takes the device tree, and looks for no tables. */
-	if (!ret && (v->acpi == OOA_ON || (v->acpi == OOA_AUTO && v->has_firmware)))
+	/* A kernel that is started directly takes the device tree, and looks for no tables; but
+	 * they are part of every stream. */
+	if (!ret && v->acpi != OOA_OFF)
 		ret = virt_acpi_offer(v, err);
 	if (ret)
 		return ret;

@@ -88,8 +88,10 @@ static int add_cpus(struct virt *v, GError **err)
 
 static void register_states(struct virt *v)
 {
+	bool old_list = virt_is_before(v, VIRT_8_0);
+
 	for (int i = 0; v->m.registry && i < v->m.vm->ncpus; i++)
-		arm_cpu_register_state(v->m.vm->cpus[i], v->m.registry);
+		arm_cpu_register_state(v->m.vm->cpus[i], old_list, v->m.registry);
 }
 
 static int virt_init(struct machine *m, GError **err)
@@ -141,6 +143,7 @@ static void virt_finish(struct machine *m)
 {
 	struct virt *v = virt_of(m);
 
+	virt_acpi_finish(v);
 	virt_intc_destroy(v);
 	virt_unmap_ram(v);
 	for (int i = 0; m->registry && i < m->vm->ncpus; i++)

@@ -101,6 +101,7 @@ struct virt {
 	struct virt_cpu_lines *cpu_lines; /* virt-intc.c: of each vCPU */
 	struct device *its;               /* of a GICv3, takes messages; NULL: there is none */
 	struct device *fw_cfg;
+	bool has_acpi_state, acpi_patched; /* virt-acpi.c; the second migrates */
 	struct device *power_key;
 	struct device *flash[2];
 	bool has_firmware; /* in flash[0] */
@@ -178,8 +179,10 @@ int virt_pci_create(struct virt *v, GError **err);
 struct virt_range virt_pci_config(const struct virt *v);
 void virt_pci_fdt(struct virt *v, void *fdt);
 
-/* virt-acpi.c: hand the ACPI tables to firmware; virt-dsdt.c: the one that names devices. */
+/* virt-acpi.c: hand the ACPI tables to firmware, and undo that; virt-dsdt.c: the one that names
+ * devices. */
 int virt_acpi_offer(struct virt *v, GError **err);
+void virt_acpi_finish(struct virt *v);
 GBytes *virt_dsdt(const struct virt *v);
 
 /*

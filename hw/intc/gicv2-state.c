@@ -5,6 +5,8 @@
  */
 #include "hw/intc/gicv2-priv.h"
 
+#include "target/arm/timer.h"
+
 static void pre_save(void *obj)
 {
 	struct gicv2 *g = obj;
@@ -62,6 +64,9 @@ static int post_load(void *obj, int version, GError **err)
 	}
 	gicv2_rebuild(g);
 	g_mutex_unlock(&g->lock);
+	for (unsigned cpu = 0; cpu < g->num_cpu; cpu++)
+		if (g->cpu[cpu])
+			arm_timers_repeat(g->cpu[cpu]);
 	return 0;
 }
 

@@ -4,21 +4,23 @@
 #include "accel/vm.h"
 #include "hw/devices.h"
 #include "hw/machine.h"
+#include "memory/ram.h"
 #include "migration/state.h"
 #include "util/error.h"
 #include "util/log.h"
 
-#define FILES_MAX  32
-#define ENTRIES    (FW_CFG_FILE_FIRST + FILES_MAX)
-#define INVALID    0xffff /* selector of nothing */
-#define ARCH_LOCAL 0x8000
-#define KEY_MASK   0x3fff
-#define DMA_MAGIC  0x51454d5520434647ull /* "QEMU CFG", big-endian, read from the DMA register */
-#define ID_BASIC   1
-#define ID_DMA     2
-#define IO_PORTS   12
-#define MEM_BYTES  24
-#define DMA_CHUNK  4096
+#define FILES_MAX   32
+#define FW_CFG_ROMS 3
+#define ENTRIES     (FW_CFG_FILE_FIRST + FILES_MAX)
+#define INVALID     0xffff /* selector of nothing */
+#define ARCH_LOCAL  0x8000
+#define KEY_MASK    0x3fff
+#define DMA_MAGIC   0x51454d5520434647ull /* "QEMU CFG", big-endian, read from the DMA register */
+#define ID_BASIC    1
+#define ID_DMA      2
+#define IO_PORTS    12
+#define MEM_BYTES   24
+#define DMA_CHUNK   4096
 
 enum { DMA_ERROR = 1, DMA_READ = 2, DMA_SKIP = 4, DMA_SELECT = 8, DMA_WRITE = 16 };
 
@@ -48,6 +50,8 @@ struct fw_cfg {
 	GBytes *entry[ENTRIES]; /* NULL: nothing */
 	unsigned nfiles;
 	struct dir_entry dir[FILES_MAX];
+	struct ramblock *rom[FILES_MAX]; /* that a file lies in; NULL: none */
+	u64 rom_bytes[FW_CFG_ROMS];      /* migrates: sizes of such files */
 	struct mapping map;
 };
 
@@ -296,6 +300,7 @@ int fw_cfg_add_file(struct device *dev, const char *name, GBytes *data, GError *
 		f->dir[at] = f->dir[at - 1];
 		f->dir[at].select = GUINT16_TO_BE(FW_CFG_FILE_FIRST + at);
 		file[at] = file[at - 1];
+		f->rom[at] = f->rom[at - 1];
 	}
 	f->dir[at] = (struct dir_entry){
 		.size = GUINT32_TO_BE(g_bytes_get_size(data)),
@@ -303,9 +308,50 @@ int fw_cfg_add_file(struct device *dev, const char *name, GBytes *data, GError *
 	};
 	g_strlcpy(f->dir[at].name, name, sizeof(f->dir[at].name));
 	file[at] = g_bytes_ref(data);
+	f->rom[at] = NULL;
 	f->nfiles++;
 	publish_directory(f);
 	return 0;
+}
+
+static unsigned find_file(const struct fw_cfg *f, const char *name)
+{
+	unsigned i = 0;
+
+	while (strcmp(f->dir[i].name, name))
+		i++;
+	return i;
+}
+
+int fw_cfg_add_rom(struct device *dev, const char *name, GBytes *data, u32 bytes, u32 max,
+		   GError **err)
+{
+	struct fw_cfg *f = fw_cfg_of(dev);
+	gsize len;
+	const void *content = g_bytes_get_data(data, &len);
+	g_autofree char *id = g_strdup_printf("/rom@%s", name);
+	u64 size = MAX(bytes, len);
+	const struct ram_spec spec = {
+		.id = id,
+		.size = ROUND_UP(size, (u64)DIRTY_PAGE_SIZE),
+		.max_size = ROUND_UP(MAX(max, size), (u64)DIRTY_PAGE_SIZE),
+		.fd = -1,
+		.flags = RAM_MIGRATABLE | RAM_RESIZEABLE,
+	};
+	struct ramblock *block = ram_create(dev->machine->vm->ram, &spec, err);
+	g_autoptr(GBytes) file = NULL;
+	int ret;
+
+	if (!block)
+		return -ENOMEM;
+	memcpy(block->host, content, len);
+	file = g_bytes_new_static(block->host, size);
+	ret = fw_cfg_add_file(dev, name, file, err);
+	if (ret)
+		ram_destroy(block);
+	else
+		f->rom[find_file(f, name)] = block;
+	return ret;
 }
 
 /* What every guest may ask for, whatever the machine. */
@@ -425,7 +471,83 @@ static const struct state_desc dma_state = {
 	.fields = dma_fields,
 	.needed = always,
 };
-static const struct state_desc *const subsections[] = { &dma_state, NULL };
+
+/* Sizes of the files that lie in RAM blocks, in this order. */
+static const char *const rom_files[FW_CFG_ROMS] = { "etc/acpi/tables", "etc/table-loader",
+						    "etc/acpi/rsdp" };
+
+static int find_rom(const struct fw_cfg *f, const char *name)
+{
+	for (unsigned i = 0; i < f->nfiles; i++)
+		if (f->rom[i] && !strcmp(f->dir[i].name, name))
+			return i;
+	return -1;
+}
+
+static bool has_roms(void *obj)
+{
+	return find_rom(obj, rom_files[0]) >= 0;
+}
+
+static void roms_pre_save(void *obj)
+{
+	struct fw_cfg *f = obj;
+
+	for (unsigned i = 0; i < FW_CFG_ROMS; i++) {
+		int at = find_rom(f, rom_files[i]);
+
+		f->rom_bytes[i] = at < 0 ? 0 : GUINT32_FROM_BE(f->dir[at].size);
+	}
+}
+
+static int roms_loaded(void *obj, int version, GError **err)
+{
+	struct fw_cfg *f = obj;
+
+	for (unsigned i = 0; i < FW_CFG_ROMS; i++) {
+		int at = find_rom(f, rom_files[i]);
+		g_autoptr(GBytes) file = NULL;
+
+		if (at < 0 || !f->rom_bytes[i])
+			continue;
+		if (f->rom_bytes[i] > f->rom[at]->used_size) {
+			error_set(err, "file '%s' of %" PRIu64 " bytes in a block of %" PRIu64,
+				  rom_files[i], f->rom_bytes[i], f->rom[at]->used_size);
+			return -EINVAL;
+		}
+		f->dir[at].size = GUINT32_TO_BE((u32)f->rom_bytes[i]);
+		file = g_bytes_new_static(f->rom[at]->host, f->rom_bytes[i]);
+		set_entry(f, FW_CFG_FILE_FIRST + at, file);
+	}
+	publish_directory(f);
+	return 0;
+}
+
+static const struct state_field roms_fields[] = {
+	{ .name = "table_mr_size",
+	  .type = STATE_U64,
+	  .offset = offsetof(struct fw_cfg, rom_bytes[0]),
+	  .size = sizeof(u64) },
+	{ .name = "linker_mr_size",
+	  .type = STATE_U64,
+	  .offset = offsetof(struct fw_cfg, rom_bytes[1]),
+	  .size = sizeof(u64) },
+	{ .name = "rsdp_mr_size",
+	  .type = STATE_U64,
+	  .offset = offsetof(struct fw_cfg, rom_bytes[2]),
+	  .size = sizeof(u64) },
+	FIELD_END,
+};
+static const struct state_desc roms_state = {
+	.name = "fw_cfg/acpi_mr",
+	.version = 1,
+	.min_version = 1,
+	.fields = roms_fields,
+	.needed = has_roms,
+	.pre_save = roms_pre_save,
+	.post_load = roms_loaded,
+};
+static const struct state_desc *const subsections[] = { &dma_state, &roms_state, NULL };
 
 static const struct state_field fw_cfg_fields[] = {
 	FIELD_U16(struct fw_cfg, cur_entry),

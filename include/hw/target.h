@@ -18,6 +18,7 @@ struct hw_target {
 	const u8 *gic_versions; /* of Arm's interrupt controller that machines can have, 0 ends
 				   them; NULL: none */
 	u16 elf_machine;        /* EM_... of programs for its CPUs */
+	unsigned page_bits; /* of the target's pages, for streams; 0: those of its whole family */
 };
 
 extern const struct hw_target hw_target_x86_64;  /* hw/i386/target.c */

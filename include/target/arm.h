@@ -76,8 +76,11 @@ int arm_cpu_boot(struct vcpu *vcpu, u64 entry, u64 x0, GError **err);
  */
 int arm_cpu_start_at(struct vcpu *vcpu, u64 pc, GError **err);
 
-/* arm_cpu_register_state() - its sections "cpu_common" and "cpu" travel in a migration. */
-void arm_cpu_register_state(struct vcpu *vcpu, struct state_registry *reg);
+/*
+ * arm_cpu_register_state() - its sections "cpu_common" and "cpu" travel in a migration.
+ * @old_list: system registers are listed for receivers such as QEMU 7.2; else for QEMU 11.1.
+ */
+void arm_cpu_register_state(struct vcpu *vcpu, bool old_list, struct state_registry *reg);
 void arm_cpu_unregister_state(struct vcpu *vcpu, struct state_registry *reg);
 
 #endif

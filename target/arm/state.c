@@ -1,11 +1,11 @@
 /*
  * target/arm/state.c - what of an arm64 vCPU travels: sections "cpu" 22 and "cpu_common" 1.
  *
- * Names, order and widths are those of QEMU's stream. System registers are a list of numbers and
- * values; the numbers are those of KVM (Linux, Documentation/virt/kvm/api.rst, 4.68).
+ * Names, order and widths are those of QEMU's stream; for system registers see state-sysregs.h.
  */
 #include "migration/state.h"
 
+#include "accel/vm.h"
 #include "target/arm/cpu-features.h"
 #include "target/arm/engines.h"
 #include "target/arm/excp.h"
@@ -13,14 +13,12 @@
 #include "target/arm/kvm.h"
 #include "target/arm/pmu.h"
 #include "target/arm/self_debug.h"
-#include "target/arm/sysreg.h"
+#include "target/arm/state-sysregs.h"
 #include "target/arm/timer.h"
 #include "target/arm/vcpu.h"
 #include "util/error.h"
 
-#define SYSREGS_MAX 512
-#define KVM_SYSREG  0x6030000000130000ull /* arm64, 64 bits, system register */
-#define TIMER_OFF   (-1)
+#define TIMER_OFF (-1)
 
 /* QEMU's numbers of banked SPSRs, and of interrupt inputs. */
 enum { BANK_EL1 = 1, BANK_EL2 = 6, BANK_EL3 = 7 };
@@ -33,6 +31,8 @@ struct wire_vreg {
 /* The state as it lies on the wire; members have the wire's names. */
 struct arm_wire {
 	struct arm_vcpu *v;
+	const struct vm *vm;
+	bool old_list; /* for arm_wire_save_sysregs() */
 	struct {
 		u32 regs[16]; /* AArch32: zeroes, as all that have no comment of their own */
 		u64 xregs[32];
@@ -54,8 +54,9 @@ struct arm_wire {
 	} env;
 	u32 cpsr, fpscr;
 	s32 cpreg_vmstate_array_len;
-	u64 cpreg_vmstate_indexes[SYSREGS_MAX], cpreg_vmstate_values[SYSREGS_MAX];
+	u64 cpreg_vmstate_indexes[ARM_WIRE_SYSREGS], cpreg_vmstate_values[ARM_WIRE_SYSREGS];
 	s64 timer_phys, timer_virt;                   /* follow from the registers */
+	s64 wfxt_timer;                               /* end of a WFIT or WFET at the source */
 	u64 hdbssbr, hdbssprod, hacdbsbr, hacdbscons; /* subsections of our own */
 	u8 serror_pending, serror_has_esr;            /* subsection cpu/serror */
 	u64 serror_esr;
@@ -65,82 +66,18 @@ struct arm_wire {
 
 /* ---- system registers ---- */
 
-/* Those that this CPU has and whose value is a member of struct arm_cpu: not aliases (op1 5), and
- * not what other fields carry. */
-static bool travels(const struct arm_cpu *cpu, const struct arm_sysreg *reg)
-{
-	unsigned op1 = reg->key >> 11 & 7;
-
-	if (!reg->offset || op1 == 5 || (op1 == 4 && !cpu->has_el2) || (op1 == 6 && !cpu->has_el3))
-		return false;
-	return reg->offset < offsetof(struct arm_cpu, sp_el) ||
-	       reg->offset >= offsetof(struct arm_cpu, esr_el);
-}
-
-static u64 *value_of(struct arm_cpu *cpu, const struct arm_sysreg *reg)
-{
-	return (u64 *)((char *)cpu + reg->offset);
-}
-
-struct named_value {
-	u64 index;
-	u64 value;
-};
-
-static int by_index(const void *a, const void *b)
-{
-	u64 x = ((const struct named_value *)a)->index, y = ((const struct named_value *)b)->index;
-
-	return (x > y) - (x < y);
-}
-
-static void collect_sysreg(const struct arm_sysreg *reg, void *opaque)
-{
-	struct arm_wire *w = opaque;
-
-	if (!travels(&w->v->cpu, reg))
-		return;
-	g_assert(w->cpreg_vmstate_array_len < SYSREGS_MAX);
-	w->cpreg_vmstate_indexes[w->cpreg_vmstate_array_len] = KVM_SYSREG | reg->key;
-	w->cpreg_vmstate_values[w->cpreg_vmstate_array_len++] = *value_of(&w->v->cpu, reg);
-}
-
-/* Timers' control and comparison; they are reached by functions. */
-static const struct {
-	u16 key;
-	enum arm_timer timer;
-	bool cval;
-} timer_regs[] = {
-	{ SYSREG(3, 3, 14, 2, 1), ARM_TIMER_PHYS, false },
-	{ SYSREG(3, 3, 14, 2, 2), ARM_TIMER_PHYS, true },
-	{ SYSREG(3, 3, 14, 3, 1), ARM_TIMER_VIRT, false },
-	{ SYSREG(3, 3, 14, 3, 2), ARM_TIMER_VIRT, true },
-	{ SYSREG(3, 4, 14, 2, 1), ARM_TIMER_HYP, false },
-	{ SYSREG(3, 4, 14, 2, 2), ARM_TIMER_HYP, true },
-	{ SYSREG(3, 4, 14, 3, 1), ARM_TIMER_HYP_VIRT, false },
-	{ SYSREG(3, 4, 14, 3, 2), ARM_TIMER_HYP_VIRT, true },
-	{ SYSREG(3, 7, 14, 2, 1), ARM_TIMER_SEC, false },
-	{ SYSREG(3, 7, 14, 2, 2), ARM_TIMER_SEC, true },
-};
-
-static u64 *timer_value(struct arm_cpu *cpu, unsigned i)
-{
-	struct arm_timer_regs *t = &cpu->timer[timer_regs[i].timer];
-
-	return timer_regs[i].cval ? &t->cval : &t->ctl;
-}
-
 static void save_kvm_regs(struct arm_wire *w)
 {
 	const struct arm_kvm_cpu *k = w->v->kvm;
 
-	g_assert(k->n <= SYSREGS_MAX);
+	g_assert(k->n <= ARM_WIRE_SYSREGS);
 	w->cpreg_vmstate_array_len = k->n;
 	memcpy(w->cpreg_vmstate_indexes, k->index, k->n * sizeof(k->index[0]));
 	memcpy(w->cpreg_vmstate_values, k->value, k->n * sizeof(k->value[0]));
 }
 
-/* As load_sysregs(). Whether KVM takes the values shows when they are put. */
+/* With @apply false only look whether it can be done. Whether KVM takes the values shows when they
+ * are put. */
 static int load_kvm_regs(struct arm_wire *w, bool apply, GError **err)
 {
 	struct arm_kvm_cpu *k = w->v->kvm;
@@ -164,78 +101,29 @@ static int load_kvm_regs(struct arm_wire *w, bool apply, GError **err)
 
 static void save_sysregs(struct arm_wire *w)
 {
-	struct named_value sorted[SYSREGS_MAX];
-	unsigned n;
-
-	if (w->v->kvm) {
+	if (w->v->kvm)
 		save_kvm_regs(w);
-		return;
-	}
-	w->cpreg_vmstate_array_len = 0;
-	arm_sysreg_foreach(&w->v->cpu, collect_sysreg, w);
-	for (unsigned i = 0; i < ARRAY_SIZE(timer_regs); i++) {
-		n = w->cpreg_vmstate_array_len++;
-		g_assert(n < SYSREGS_MAX);
-		w->cpreg_vmstate_indexes[n] = KVM_SYSREG | timer_regs[i].key;
-		w->cpreg_vmstate_values[n] = *timer_value(&w->v->cpu, i);
-	}
-	n = w->cpreg_vmstate_array_len;
-	for (unsigned i = 0; i < n; i++)
-		sorted[i] = (struct named_value){ w->cpreg_vmstate_indexes[i],
-						  w->cpreg_vmstate_values[i] };
-	qsort(sorted, n, sizeof(sorted[0]), by_index);
-	for (unsigned i = 0; i < n; i++) {
-		w->cpreg_vmstate_indexes[i] = sorted[i].index;
-		w->cpreg_vmstate_values[i] = sorted[i].value;
-	}
+	else
+		w->cpreg_vmstate_array_len =
+			arm_wire_save_sysregs(&w->v->cpu, w->vm->ncpus, w->old_list,
+					      w->cpreg_vmstate_indexes, w->cpreg_vmstate_values);
 }
 
-/* Where a value from the stream goes; NULL: this CPU has no such register. */
-static u64 *find_sysreg(struct arm_cpu *cpu, u64 index, const struct arm_sysreg **reg)
-{
-	u64 key = index ^ KVM_SYSREG;
-
-	*reg = NULL;
-	if (key > UINT16_MAX)
-		return NULL;
-	for (unsigned i = 0; i < ARRAY_SIZE(timer_regs); i++)
-		if (timer_regs[i].key == key)
-			return timer_value(cpu, i);
-	*reg = arm_sysreg_find(cpu, key);
-	return *reg && travels(cpu, *reg) ? value_of(cpu, *reg) : NULL;
-}
-
-/* Part of the CPU model; among the debug registers (op0 2) OSLSR_EL1 is not written by its name. */
-static bool is_constant(const struct arm_sysreg *reg)
-{
-	return reg->write_el == SYSREG_NONE && reg->key >> 14 == 3;
-}
-
-/* With @apply false only look whether it can be done. */
-static int load_sysregs(struct arm_wire *w, bool apply, GError **err)
+static int check_sysregs(struct arm_wire *w, GError **err)
 {
 	if (w->v->kvm)
-		return load_kvm_regs(w, apply, err);
-	for (int i = 0; i < w->cpreg_vmstate_array_len; i++) {
-		u64 index = w->cpreg_vmstate_indexes[i], value = w->cpreg_vmstate_values[i];
-		const struct arm_sysreg *reg;
-		u64 *here = find_sysreg(&w->v->cpu, index, &reg);
+		return load_kvm_regs(w, false, err);
+	return arm_wire_check_sysregs(&w->v->cpu, w->cpreg_vmstate_indexes, w->cpreg_vmstate_values,
+				      w->cpreg_vmstate_array_len, err);
+}
 
-		if (!here) {
-			error_set(err, "cpu: this CPU model has no register 0x%" PRIx64, index);
-			return -EINVAL;
-		}
-		if (apply) {
-			*here = value;
-		} else if (reg && is_constant(reg) && *here != value) {
-			error_set(err,
-				  "cpu: %s (0x%" PRIx64 ") is 0x%" PRIx64 " there and 0x%" PRIx64
-				  " here: -cpu must be the same",
-				  reg->name, index, value, *here);
-			return -EINVAL;
-		}
-	}
-	return 0;
+static void load_sysregs(struct arm_wire *w)
+{
+	if (w->v->kvm)
+		load_kvm_regs(w, true, NULL);
+	else
+		arm_wire_load_sysregs(&w->v->cpu, w->cpreg_vmstate_indexes, w->cpreg_vmstate_values,
+				      w->cpreg_vmstate_array_len);
 }
 
 /* ---- out ---- */
@@ -345,7 +233,7 @@ static int check_loaded(struct arm_wire *w, GError **err)
 		error_set(err, "cpu: a virtual SError is pending there; this accelerator has none");
 		return -EINVAL;
 	}
-	return check_engines(w, err) ? -EINVAL : load_sysregs(w, false, err);
+	return check_engines(w, err) ?: check_sysregs(w, err);
 }
 
 static void load_vectors(struct arm_wire *w)
@@ -373,7 +261,7 @@ static int cpu_post_load(void *obj, int version, GError **err)
 
 	if (ret)
 		return ret;
-	load_sysregs(w, true, NULL);
+	load_sysregs(w);
 	memcpy(cpu->elr_el, w->env.elr_el, sizeof(cpu->elr_el));
 	memcpy(cpu->sp_el, w->env.sp_el, sizeof(cpu->sp_el));
 	cpu->spsr_el[1] = w->env.banked_spsr[BANK_EL1];
@@ -392,6 +280,8 @@ static int cpu_post_load(void *obj, int version, GError **err)
 		load_serror(w);
 		return vcpu_put_state(w->v->vcpu, err);
 	}
+	if (w->wfxt_timer != TIMER_OFF)
+		cpu->waiting = ARM_WAIT_NONE;
 	cpu->stepped = 0;
 	arm_self_debug_changed(cpu);
 	arm_mmu_flush(cpu);
@@ -420,7 +310,7 @@ static int common_post_load(void *obj, int version, GError **err)
 #define SYSREG_ARRAY(f)                                                                            \
 	{                                                                                          \
 		.name = #f, .type = STATE_U64, .offset = offsetof(struct arm_wire, f),             \
-		.size = sizeof(u64), .count = SYSREGS_MAX,                                         \
+		.size = sizeof(u64), .count = ARM_WIRE_SYSREGS,                                    \
 		.count_offset = offsetof(struct arm_wire, cpreg_vmstate_array_len),                \
 		.count_size = 4                                                                    \
 	}
@@ -483,7 +373,11 @@ static const struct state_field vfp_fields[] = {
 	VREG(30),
 	VREG(31),
 	NAMED("env.vfp.xregs[0]", U32, env.vfp.xregs[0]),
-	NAMED("env.vfp.xregs[14]", U32, env.vfp.xregs[14]),
+	{ .name = "env.vfp.xregs",
+	  .type = STATE_U32,
+	  .offset = offsetof(struct arm_wire, env.vfp.xregs[2]),
+	  .size = sizeof(u32),
+	  .count = 14 },
 	FIELD_U32(struct arm_wire, fpscr),
 	FIELD_END,
 };
@@ -505,6 +399,23 @@ static const struct state_desc irq_state = {
 	.min_version = 1,
 	.fields = irq_fields,
 	.needed = always,
+};
+
+static bool never(void *obj)
+{
+	return false;
+}
+
+/* QEMU 11.1's; here such a wait ends early when the machine moves. */
+static const struct state_field wfxt_fields[] = { FIELD_S64(struct arm_wire, wfxt_timer),
+						  FIELD_END };
+
+static const struct state_desc wfxt_state = {
+	.name = "cpu/wfxt-timer",
+	.version = 1,
+	.min_version = 1,
+	.fields = wfxt_fields,
+	.needed = never,
 };
 
 static bool has_hdbss(void *obj)
@@ -568,8 +479,9 @@ static const struct state_desc serror_state = {
 	.needed = has_serror,
 };
 
-static const struct state_desc *const cpu_subsections[] = { &vfp_state,   &serror_state, &irq_state,
-							    &hdbss_state, &hacdbs_state, NULL };
+static const struct state_desc *const cpu_subsections[] = {
+	&vfp_state, &serror_state, &irq_state, &wfxt_state, &hdbss_state, &hacdbs_state, NULL
+};
 
 static const struct state_field cpu_fields[] = {
 	FIELD_ARRAY(struct arm_wire, env.regs, U32),
@@ -608,6 +520,7 @@ static int cpu_pre_load(void *obj, GError **err)
 	cpu_pre_save(w);
 	w->hdbssbr = w->hdbssprod = w->hacdbsbr = w->hacdbscons = 0;
 	w->serror_pending = 0;
+	w->wfxt_timer = TIMER_OFF;
 	return 0;
 }
 
@@ -637,12 +550,14 @@ static const struct state_desc common_state = {
 	.post_load = common_post_load,
 };
 
-void arm_cpu_register_state(struct vcpu *vcpu, struct state_registry *reg)
+void arm_cpu_register_state(struct vcpu *vcpu, bool old_list, struct state_registry *reg)
 {
 	struct arm_vcpu *v = vcpu->arch;
 
 	v->wire = g_new0(struct arm_wire, 1);
 	v->wire->v = v;
+	v->wire->vm = vcpu->vm; /* v->vcpu is there only once the CPU can run */
+	v->wire->old_list = old_list;
 	state_register(reg, "cpu_common", vcpu->index, &common_state, v->wire);
 	state_register(reg, "cpu", vcpu->index, &cpu_state, v->wire);
 }

@@ -161,6 +161,18 @@ void arm_timers_update(struct arm_cpu *cpu)
 	g_mutex_unlock(&t->lock);
 }
 
+void arm_timers_repeat(struct arm_cpu *cpu)
+{
+	struct arm_timers *t = cpu->timers;
+
+	if (!t || !t->output)
+		return;
+	g_mutex_lock(&t->lock);
+	for (enum arm_timer n = 0; n < ARM_TIMERS; n++)
+		t->output(t->opaque, n, t->level[n]);
+	g_mutex_unlock(&t->lock);
+}
+
 void arm_timers_reset(struct arm_cpu *cpu)
 {
 	memset(cpu->timer, 0, sizeof(cpu->timer));

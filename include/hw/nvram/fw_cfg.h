@@ -62,4 +62,16 @@ void fw_cfg_set_u64(struct device *dev, u16 key, u64 val);
  */
 int fw_cfg_add_file(struct device *dev, const char *name, GBytes *data, GError **err);
 
+/*
+ * fw_cfg_add_rom() - a file that travels in a migration: after one it is what the source had.
+ * @bytes: of the file at least; zeroes follow @data.
+ * @max:   bytes that it may have at a source.
+ *
+ * It lies in a RAM block "/rom@NAME" whose size is that of the file in whole pages; that must be
+ * the same at QEMU for a stream to be taken by its receivers.
+ * Return: as fw_cfg_add_file(), or -ENOMEM.
+ */
+int fw_cfg_add_rom(struct device *dev, const char *name, GBytes *data, u32 bytes, u32 max,
+		   GError **err);
+
 #endif

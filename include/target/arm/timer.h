@@ -44,6 +44,13 @@ void arm_timers_reset(struct arm_cpu *cpu);
  */
 void arm_timers_update(struct arm_cpu *cpu);
 
+/*
+ * arm_timers_repeat() - give all outputs their levels once more: for a receiver that loaded its own
+ * state after the timers'. A timer may have become due between the source's stop and its load.
+ * Context: CPU parked. Nothing happens for a CPU without timers.
+ */
+void arm_timers_repeat(struct arm_cpu *cpu);
+
 /* arm_timers_counter() - CNTPCT_EL0 without offset. Any thread, no locks. */
 u64 arm_timers_counter(const struct arm_cpu *cpu);
 

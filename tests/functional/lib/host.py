@@ -57,6 +57,21 @@ def is_tidemark(path):
 
 
 @functools.lru_cache
+def qemu(arch, wanted):
+    """QEMU's emulator of that version ('7.2') to move guests from and to, or None.
+
+    $TIDEMARK_QEMU_7_2 may name it; else it is looked for among the host's programs and in the cache.
+    """
+    name = 'qemu-system-' + arch
+    cache = pathlib.Path(os.environ.get('TIDEMARK_CACHE', '~/.cache/tidemark')).expanduser()
+    for path in (os.environ.get('TIDEMARK_QEMU_' + wanted.replace('.', '_')), '/usr/bin/' + name,
+                 *sorted(str(p) for p in cache.glob('qemu*/' + name))):
+        if path and ('version %s.' % wanted) in version(path) and not is_tidemark(path):
+            return path
+    return None
+
+
+@functools.lru_cache
 def has_device(path, name):
     """Whether the emulator lists a device type."""
     try:
