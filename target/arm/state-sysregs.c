@@ -9,6 +9,7 @@
 #include "target/arm/state-foreign.h"
 #include "target/arm/cpu-features.h"
 #include "target/arm/el2.h"
+#include "target/arm/pmu-priv.h"
 #include "target/arm/self_debug.h"
 #include "target/arm/sysreg.h"
 #include "target/arm/timer.h"
@@ -27,11 +28,8 @@ static const struct {
 	u16 key;
 	u64 value;
 } told[] = {
-	{ 0x410fd034, SYSREG(3, 0, 0, 5, 0), 0x10305106 }, /* Cortex-A53: ID_AA64DFR0_EL1 */
-	{ 0x410fd034, SYSREG(3, 0, 0, 7, 0), 0x1122 },     /* ID_AA64MMFR0_EL1 */
-	{ 0x411fd070, SYSREG(3, 0, 0, 5, 0), 0x10305106 }, /* Cortex-A57 */
+	{ 0x410fd034, SYSREG(3, 0, 0, 7, 0), 0x1122 }, /* ID_AA64MMFR0_EL1 */
 	{ 0x411fd070, SYSREG(3, 0, 0, 7, 0), 0x1124 },
-	{ 0x410fd083, SYSREG(3, 0, 0, 5, 0), 0x10305106 }, /* Cortex-A72 */
 	{ 0x410fd083, SYSREG(3, 0, 0, 7, 0), 0x1124 },
 	{ 0x414fd0b1, SYSREG(3, 0, 0, 4, 1), 0x10 }, /* Cortex-A76: ID_AA64PFR1_EL1 */
 	{ 0x414fd0b1, SYSREG(3, 0, 0, 5, 0), 0x10305408 },
@@ -154,8 +152,16 @@ static const struct {
 	{ SYSREG(3, 4, 14, 0, 6), SYSREG(3, 4, 14, 0, 6), ARM_FEAT_ECV },    /* CNTPOFF_EL2 */
 };
 
+/* PMCR_EL0 and its like, and PMEVCNTR<n>_EL0 to PMCCFILTR_EL0. */
+static bool is_pmu(u16 key)
+{
+	return (crn_of(key) == 9 && crm_of(key) >= 12) || (crn_of(key) == 14 && crm_of(key) >= 8);
+}
+
 static bool exists(const struct arm_cpu *cpu, u16 key)
 {
+	if (is_pmu(key) && !cpu->pmu_version)
+		return false;
 	if ((op1_of(key) == 4 && !cpu->has_el2) || (op1_of(key) == 6 && !cpu->has_el3))
 		return false;
 	for (unsigned i = 0; i < ARRAY_SIZE(optional); i++)
@@ -195,7 +201,12 @@ static u64 *find_value(struct arm_cpu *cpu, u16 key)
 /* Bits that the field does not have, and the register does. */
 static u64 constant_bits(const struct arm_cpu *cpu, u16 key)
 {
-	return key == SYSREG(2, 0, 1, 1, 4) ? OSLSR_OSLM : 0; /* OSLSR_EL1 */
+	switch (key) {
+	case SYSREG(2, 0, 1, 1, 4): return OSLSR_OSLM; /* OSLSR_EL1 */
+	case SYSREG(3, 3, 9, 12, 0):                   /* PMCR_EL0; arm_pmu_loaded() drops them */
+		return ARM_PMU_COUNTERS << PMCR_N_SHIFT | (u64)cpu->pmu_id << PMCR_ID_SHIFT;
+	default: return 0;
+	}
 }
 
 /* ---- out ---- */

@@ -31,7 +31,6 @@ struct wire_vreg {
 /* The state as it lies on the wire; members have the wire's names. */
 struct arm_wire {
 	struct arm_vcpu *v;
-	const struct vm *vm;
 	bool old_list; /* for arm_wire_save_sysregs() */
 	struct {
 		u32 regs[16]; /* AArch32: zeroes, as all that have no comment of their own */
@@ -105,7 +104,7 @@ static void save_sysregs(struct arm_wire *w)
 		save_kvm_regs(w);
 	else
 		w->cpreg_vmstate_array_len =
-			arm_wire_save_sysregs(&w->v->cpu, w->vm->ncpus, w->old_list,
+			arm_wire_save_sysregs(&w->v->cpu, w->v->vcpu->vm->ncpus, w->old_list,
 					      w->cpreg_vmstate_indexes, w->cpreg_vmstate_values);
 }
 
@@ -556,7 +555,6 @@ void arm_cpu_register_state(struct vcpu *vcpu, bool old_list, struct state_regis
 
 	v->wire = g_new0(struct arm_wire, 1);
 	v->wire->v = v;
-	v->wire->vm = vcpu->vm; /* v->vcpu is there only once the CPU can run */
 	v->wire->old_list = old_list;
 	state_register(reg, "cpu_common", vcpu->index, &common_state, v->wire);
 	state_register(reg, "cpu", vcpu->index, &cpu_state, v->wire);

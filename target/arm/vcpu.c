@@ -268,6 +268,7 @@ struct vcpu *arm_cpu_create(struct vm *vm, const struct arm_cpu_model *model,
 		free_vcpu(v);
 		return NULL;
 	}
+	v->vcpu = vcpu; /* TCG and KVM needed it earlier, qtest never asks */
 	if (cpu->engines)
 		cpu->engines->index = vcpu->index;
 	return vcpu;

@@ -74,6 +74,11 @@ class Refusals(Virt):
         for text in ('secure=on', 'mte=on', 'ras=on', 'iommu=smmuv3'):
             self.assertIn(text, self.refused('-M', 'virt,' + text))
 
+    def test_older_versions(self):
+        told = self.refused('-M', 'virt-7.1')
+        self.assertIn("'virt-7.1'", told)
+        self.assertIn('virt-7.2', told)
+
     def test_gic_version(self):
         for version in ('4', 'host', '5'):
             told = self.refused('-M', 'virt,gic_version=' + version)

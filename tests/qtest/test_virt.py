@@ -86,12 +86,19 @@ class Bus(VirtTest):
         self.assertEqual(pci.Function(bus, 0, number=3).read(0), 0xffffffff)
 
     def test_identities_and_capabilities(self):
-        """As qemu-system-aarch64 7.2 has them: they travel in migrations."""
+        """As qemu-system-aarch64 11.1 has them: they travel in migrations."""
+        self.check_identities('virt-11.1', balloon_vector=1)
+
+    def test_identities_of_older_versions(self):
+        """The balloon had no MSI-X before 10.0."""
+        self.check_identities('virt-7.2', balloon_vector=None)
+
+    def check_identities(self, machine, balloon_vector):
         devices = {
             'virtio-net': (0x10001af4, 0x02000000, 0x00011af4, 3), 'virtio-rng': (0x10051af4, 0x00ff0000, 0x00041af4, 1),
-            'virtio-serial': (0x10031af4, 0x07800000, 0x00031af4, 1), 'virtio-balloon': (0x10021af4, 0x00ff0000, 0x00051af4, None),
+            'virtio-serial': (0x10031af4, 0x07800000, 0x00031af4, 1), 'virtio-balloon': (0x10021af4, 0x00ff0000, 0x00051af4, balloon_vector),
         }
-        args = []
+        args = ['-machine', machine]
         for slot, name in enumerate(devices, 1):
             args += ['-device', '%s-pci,addr=%d.0' % (name, slot)]
         bus = self.board(*args).bus
@@ -113,7 +120,15 @@ class Bus(VirtTest):
                 self.assertEqual((function.read(0x9c), function.read(0xa0)), (1, 0x801))
 
     def test_behind_a_port_devices_are_modern_and_express(self):
-        bus = self.board('-device', 'pcie-root-port,id=p,chassis=1,addr=2', '-device', 'virtio-rng-pci,bus=p').bus
+        self.check_express('virt-11.1', 0x10008020)
+
+    def test_tags_of_older_versions(self):
+        """They had 5 bits before 9.2."""
+        self.check_express('virt-9.1', 0x10008000)
+
+    def check_express(self, machine, capabilities):
+        bus = self.board('-machine', machine, '-device', 'pcie-root-port,id=p,chassis=1,addr=2',
+                         '-device', 'virtio-rng-pci,bus=p').bus
         port = pci.Function(bus, 2)
         self.assertEqual(port.read(0), 0x000c1b36)
         port.write(0x18, 0x010100)
@@ -121,7 +136,7 @@ class Bus(VirtTest):
         self.assertEqual(function.read(0), 0x10441af4)
         self.assertEqual(function.read(8), 0x00ff0001)
         self.assertEqual([at for _, at in function.capabilities()], [0xdc, 0xc8, 0xb4, 0xa4, 0x94, 0x84, 0x7c, 0x40])
-        self.assertEqual(function.read(0x44), 0x10008000)
+        self.assertEqual(function.read(0x44), capabilities)
         self.assertEqual(port.read(port.capability(pci.CAP_EXPRESS) + 0x1a, 2), 0x40)
 
     def test_bar_sizes(self):

@@ -184,7 +184,11 @@ static void test_layout(void)
 		    "  cur_entry:uint16:2\n"
 		    "  cur_offset:uint32:4\n"
 		    "  SUB fw_cfg/dma v0\n"
-		    "    dma_addr:uint64:8\n");
+		    "    dma_addr:uint64:8\n"
+		    "  SUB fw_cfg/acpi_mr v1\n"
+		    "    table_mr_size:uint64:8\n"
+		    "    linker_mr_size:uint64:8\n"
+		    "    rsdp_mr_size:uint64:8\n");
 }
 
 int main(int argc, char **argv)
