@@ -11,16 +11,17 @@ GUEST = 'window=8M rate=20 beat=0'
 MODELS = ('cortex-a53', 'cortex-a72', 'cortex-a76', 'neoverse-n1')
 
 
-class Streams(FunctionalTest):
+class Streams:
+    """The tests; each class below adds a version."""
+
     arch = 'aarch64'
     accel = 'tcg'
     timeout = 300
-    version = None
 
     def setUp(self):
         super().setUp()
         self.require_tidemark('it is one of the two already')
-        self.qemu = self.version and host.qemu(self.arch, self.version)
+        self.qemu = host.qemu(self.arch, self.version)
         if not self.qemu:
             self.skipTest('no QEMU %s' % self.version)
 
@@ -62,7 +63,20 @@ class Streams(FunctionalTest):
         with self.subTest('to QEMU', **kwargs):
             self.move(self.binary, self.qemu, **kwargs)
 
-    def files(self):
+    def test_gicv2(self):
+        self.both_ways(gic=2, smp=2)
+
+    def test_gicv3(self):
+        self.both_ways(gic=3, smp=2)
+
+    def test_devices(self):
+        self.both_ways(gic=3, devices=True)
+
+    def test_models(self):
+        for cpu in MODELS:
+            self.both_ways(cpu=cpu)
+
+    def test_file(self):
         a = self.start('a', self.qemu, 'cortex-a57', 3, 1, False)
         a.wait_ready()
         migration.start(a, 'exec:cat > ' + self.path('stream'))
@@ -72,7 +86,7 @@ class Streams(FunctionalTest):
         migration.wait(b, ('completed',))
         b.check_guest()
 
-    def refused(self):
+    def test_max_is_refused(self):
         a = self.start('a', self.qemu, 'max', 2, 1, False)
         b = self.start('b', self.binary, 'max', 2, 1, False, incoming=self.uri('b'))
         migration.start(a, self.uri('b'))
@@ -80,50 +94,12 @@ class Streams(FunctionalTest):
         self.assertRegex(b.stderr(), "section 'cpu' instance 0: .*(cpu/sve|max of another)")
 
 
-class Qemu72(Streams):
+class Qemu72(Streams, FunctionalTest):
     version = '7.2'
 
-    def test_gicv2(self):
-        self.both_ways(gic=2, smp=2)
 
-    def test_gicv3(self):
-        self.both_ways(gic=3, smp=2)
-
-    def test_devices(self):
-        self.both_ways(gic=3, devices=True)
-
-    def test_models(self):
-        for cpu in MODELS:
-            self.both_ways(cpu=cpu)
-
-    def test_file(self):
-        self.files()
-
-    def test_max_is_refused(self):
-        self.refused()
-
-
-class Qemu111(Streams):
+class Qemu111(Streams, FunctionalTest):
     version = '11.1'
-
-    def test_gicv2(self):
-        self.both_ways(gic=2, smp=2)
-
-    def test_gicv3(self):
-        self.both_ways(gic=3, smp=2)
-
-    def test_devices(self):
-        self.both_ways(gic=3, devices=True)
-
-    def test_models(self):
-        for cpu in MODELS:
-            self.both_ways(cpu=cpu)
-
-    def test_file(self):
-        self.files()
-
-    def test_max_is_refused(self):
-        self.refused()
 
 
 if __name__ == '__main__':
