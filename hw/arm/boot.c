@@ -59,7 +59,6 @@ static int load_program(struct arm_boot *b, GBytes *file, GError **err)
 {
 	g_autofree char *label = g_strdup_printf("-kernel %s", b->m->opt.kernel);
 	struct elf_file e;
-	u64 low;
 
 	if (elf_open(&e, file, label, err))
 		return -EINVAL;
@@ -79,7 +78,7 @@ static int load_program(struct arm_boot *b, GBytes *file, GError **err)
 	}
 	b->is_program = true;
 	b->entry = e.entry;
-	return elf_add_segments(b->m, &e, "kernel segment", &low, &b->end, err);
+	return elf_add_segments(b->m, &e, "kernel segment", &b->end, err);
 }
 
 static int load_kernel(struct arm_boot *b, GError **err)

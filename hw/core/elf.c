@@ -111,10 +111,9 @@ static bool begins_in_ram(struct machine *m, u64 gpa)
 	return address_space_ram(m->vm->memory, gpa, &len, true, NULL, NULL);
 }
 
-int elf_add_segments(struct machine *m, const struct elf_file *e, const char *name, u64 *low,
-		     u64 *high, GError **err)
+int elf_add_segments(struct machine *m, const struct elf_file *e, const char *name, u64 *high,
+		     GError **err)
 {
-	*low = ~(u64)0;
 	*high = 0;
 	for (unsigned i = 0; i < e->nsegs; i++) {
 		struct elf_segment s;
@@ -131,7 +130,6 @@ int elf_add_segments(struct machine *m, const struct elf_file *e, const char *na
 		}
 		if (add_segment(m, e, &s, name, err))
 			return -EINVAL;
-		*low = MIN(*low, s.paddr);
 		*high = MAX(*high, s.paddr + s.memsz);
 	}
 	if (*high)

@@ -111,7 +111,6 @@ static int load_program(struct x86_boot *b, u32 *entry, u64 *top, GError **err)
 {
 	g_autofree char *label = g_strdup_printf("-kernel '%s'", b->m->opt.kernel);
 	struct elf_file e;
-	u64 low;
 
 	if (elf_open(&e, b->kernel, label, err))
 		return -EINVAL;
@@ -121,7 +120,7 @@ static int load_program(struct x86_boot *b, u32 *entry, u64 *top, GError **err)
 	}
 	if (note_entry(&e, entry, err))
 		return -EINVAL;
-	return elf_add_segments(b->m, &e, "kernel segment", &low, top, err);
+	return elf_add_segments(b->m, &e, "kernel segment", top, err);
 }
 
 static int add_start_page(struct x86_boot *b, u64 initrd, GError **err)

@@ -76,7 +76,7 @@ static int load_file(struct loader *l, u64 *pc, GError **err)
 	g_autoptr(GBytes) bytes = map_file(l, err);
 	struct machine *m = l->dev.machine;
 	struct elf_file e;
-	u64 low, high;
+	u64 high;
 
 	if (!bytes)
 		return -EINVAL;
@@ -91,7 +91,7 @@ static int load_file(struct loader *l, u64 *pc, GError **err)
 		return -EINVAL;
 	}
 	*pc = e.entry;
-	return elf_add_segments(m, &e, "segment of a program", &low, &high, err);
+	return elf_add_segments(m, &e, "segment of a program", &high, err);
 }
 
 static int loader_realize(struct device *dev, GError **err)

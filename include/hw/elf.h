@@ -46,11 +46,11 @@ int elf_segment(const struct elf_file *e, unsigned i, struct elf_segment *s, GEr
  * segment has beyond the file reads as zero then. A segment that begins where there is no RAM is
  * left out, with a warning.
  * @name: of the blobs, for messages.
- * @low, @high: out, the first byte that is used and the byte behind the last one.
+ * @high: out, the first byte behind all of it.
  *
  * Return: 0, or -EINVAL with @err if nothing is left to load, or as machine_add_blob().
  */
-int elf_add_segments(struct machine *m, const struct elf_file *e, const char *name, u64 *low,
-		     u64 *high, GError **err);
+int elf_add_segments(struct machine *m, const struct elf_file *e, const char *name, u64 *high,
+		     GError **err);
 
 #endif

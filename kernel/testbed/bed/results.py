@@ -191,9 +191,7 @@ def markdown(parts):
              '`dirty-probe`.' % suites.PAGES,
              '"trial" is the change that a throw-away trial of the idea gave with QEMU 7.2; a '
              'series has to reach it.',
-             'Where runs differ, by how much is said. The kernel with all arm64 series was built '
-             'incrementally, see',
-             '[README.md](README.md).', '']
+             'Where runs differ, by how much is said.', '']
     for heading, levels in parts:
         first = levels[0][1]
         lines += ['## ' + heading, '',

@@ -132,4 +132,13 @@ u64 own_exception(void);
 extern volatile u64 irqs_taken[16]; /* per CPU; irq_hook acts on them */
 extern void (*irq_hook)(unsigned cpu, u64 intid);
 
+/* A guest function of one instruction or a few; x7 is its argument and result. */
+#define PAYLOAD(name, text)                                                                        \
+	static void name(u64 a, u64 b, u64 c)                                                      \
+	{                                                                                          \
+		register u64 x7 asm("x7") = a;                                                     \
+		asm volatile(text : "+r"(x7) : : "memory");                                        \
+		guest_done(x7);                                                                    \
+	}
+
 #endif

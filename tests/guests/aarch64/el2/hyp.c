@@ -44,14 +44,6 @@
 
 /* ---- traps ---- */
 
-/* A guest function of one instruction. */
-#define PAYLOAD(name, text)                                                                        \
-	static void name(u64 a, u64 b, u64 c)                                                      \
-	{                                                                                          \
-		register u64 x7 asm("x7") = a;                                                     \
-		asm volatile(text : "+r"(x7) : : "memory");                                        \
-		guest_done(x7);                                                                    \
-	}
 PAYLOAD(write_ttbr0, "msr ttbr0_el1, %0")
 PAYLOAD(read_ttbr0, "mrs %0, ttbr0_el1")
 PAYLOAD(read_far, "mrs %0, far_el1")

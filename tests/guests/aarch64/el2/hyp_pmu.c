@@ -20,13 +20,6 @@
 
 #define ISS(esr) ((esr)&0x1ffffffUL)
 
-#define PAYLOAD(name, text)                                                                        \
-	static void name(u64 a, u64 b, u64 c)                                                      \
-	{                                                                                          \
-		register u64 x7 asm("x7") = a;                                                     \
-		asm volatile(text : "+r"(x7) : : "memory");                                        \
-		guest_done(x7);                                                                    \
-	}
 PAYLOAD(read_pmcr, "mrs %0, pmcr_el0")
 PAYLOAD(write_pmcr, "msr pmcr_el0, %0")
 PAYLOAD(enable, "msr pmcntenset_el0, %0; isb; mrs %0, pmcntenset_el0")

@@ -132,8 +132,8 @@ static void ahead_by_3(struct env *e)
 		equal(e, leaf_bits(e, i), i == 4 ? S2_RW : i < 8 ? S2_CLEAN : S2_DIRTY);
 }
 
-/* Pieces of ten entries and ten seconds: nothing is done when the engine has just been started. */
-static void late(struct env *e)
+/* A list without end marker, one entry for each of 512 dirty pages. */
+static void start_full_list(struct env *e)
 {
 	env_reset(e, S2_DIRTY);
 	for (unsigned i = 0; i < 512; i++)
@@ -141,6 +141,12 @@ static void late(struct env *e)
 	asm volatile("dsb ishst" : : : "memory");
 	msr("hcr_el2", HCR_RW | HCR_VM);
 	msr(HACDBSBR, (u64)e->hacdbs | BR_EN);
+}
+
+/* Pieces of ten entries and ten seconds: nothing is done when the engine has just been started. */
+static void late(struct env *e)
+{
+	start_full_list(e);
 	equal(e, mrs(HACDBSCONS), 0);
 	equal(e, leaf_bits(e, 0), S2_DIRTY);
 	stop();
@@ -151,12 +157,7 @@ static void pieces(struct env *e)
 {
 	u64 cons = 0, ends = 0;
 
-	env_reset(e, S2_DIRTY);
-	for (unsigned i = 0; i < 512; i++)
-		e->hacdbs[i] = page_ipa(i) | 7;
-	asm volatile("dsb ishst" : : : "memory");
-	msr("hcr_el2", HCR_RW | HCR_VM);
-	msr(HACDBSBR, (u64)e->hacdbs | BR_EN);
+	start_full_list(e);
 	while (cons < 512) {
 		cons = mrs(HACDBSCONS);
 		equal(e, cons % 10 == 0 || cons == 512, 1);
@@ -344,12 +345,7 @@ static void check_dsb(struct env *e)
 /* Pieces of one entry: it still runs when it is looked at. */
 static void check_isb(struct env *e)
 {
-	env_reset(e, S2_DIRTY);
-	for (unsigned i = 0; i < 512; i++)
-		e->hacdbs[i] = page_ipa(i) | 7;
-	asm volatile("dsb ishst" : : : "memory");
-	msr("hcr_el2", HCR_RW | HCR_VM);
-	msr(HACDBSBR, (u64)e->hacdbs | BR_EN);
+	start_full_list(e);
 	asm volatile("isb" : : : "memory");
 	mrs(HACDBSCONS);
 	mrs(HACDBSCONS);
