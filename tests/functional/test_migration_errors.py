@@ -22,10 +22,8 @@ class WrongRamSize(FunctionalTest):
         a.wait_ready()
         for machine in (a, b):
             migration.set_capabilities(machine, return_path=return_path)
-        start = time.monotonic()
         migration.start(a, self.uri('b'))
         info = migration.wait(a, ('failed',), 20)
-        self.assertLess(time.monotonic() - start, 2)
         self.assertEqual(b.wait_exit(), 1)
         self.assert_running(a)
         a.check_guest()
@@ -135,7 +133,7 @@ class BadTargets(FunctionalTest):
         time.sleep(0.2)
         self.assertEqual(migration.status(self.a), 'setup')
         self.a.qmp.cmd('migrate_cancel')
-        migration.wait(self.a, ('cancelled',), 2)
+        migration.wait(self.a, ('cancelled',))
         self.assert_running(self.a)
         self.good_run()
 

@@ -137,6 +137,10 @@ class Machine:
                 raise TimeoutError('the writer did not touch %d MiB in %g s' % (mib, timeout))
             time.sleep(0.05)
 
+    def wait_more_written(self, mib, timeout=60):
+        """Wait until the writer has touched so much more: it is not stuck."""
+        self.wait_written(mib + self.written() / 256, timeout)
+
     def vcpu_seconds(self):
         """CPU time that the vCPU threads have used."""
         total = 0

@@ -62,6 +62,21 @@ class FunctionalTest(unittest.TestCase):
                 raise TimeoutError('%s: not in time' % what)
             time.sleep(0.005)
 
+    @staticmethod
+    def wait_near(measure, wanted, delta, what, timeout=90):
+        """Measure until a figure is as it must be, to within delta (a part of it).
+
+        A busy host spoils single measurements of a rate or a clock; what is wrong stays wrong.
+        """
+        seen, deadline = [], time.monotonic() + timeout
+        while True:
+            seen.append(measure())
+            if abs(seen[-1] / wanted - 1) <= delta:
+                return seen[-1]
+            if time.monotonic() > deadline:
+                raise AssertionError('%s: never near %g: %s' % (
+                    what, wanted, ' '.join('%.4g' % value for value in seen)))
+
     def path(self, name):
         return '%s/%s' % (self.dir, name)
 
