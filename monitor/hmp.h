@@ -91,6 +91,10 @@ void hmp_info_iothreads(struct hmp_call *call);
 void hmp_info_hotpluggable_cpus(struct hmp_call *call);
 void hmp_info_text(struct hmp_call *call);
 
+/* Displays (monitor/hmp-display.c). */
+void hmp_info_vnc(struct hmp_call *call);
+void hmp_change(struct hmp_call *call);
+
 /* Dirty-state engines (monitor/hmp-engines.c). */
 void hmp_info_hdbss(struct hmp_call *call);
 void hmp_info_hacdbs(struct hmp_call *call);

@@ -34,6 +34,7 @@ struct config {
 	GPtrArray *fw_cfg, *add_fds, *numa;
 	GPtrArray *serials;  /* of config_item with text; likewise: */
 	GPtrArray *monitors; /* -monitor, -qmp, -qmp-pretty */
+	GPtrArray *vncs;     /* of config_item with opts: -vnc, -display vnc= */
 
 	char *cpu, *kernel, *initrd, *append, *dtb, *bios, *uuid, *incoming;
 	char *pidfile, *log_mask, *log_file, *mem_path, *qtest, *qtest_log, *gdb, *data_dir, *runas;

@@ -148,4 +148,7 @@ int setup_chardevs(struct emulator *e, GError **err);
 int setup_monitors(struct emulator *e, GError **err);
 int setup_backends(struct emulator *e, GError **err);
 
+/* setup-vnc.c: VNC servers, once the devices are there. */
+int setup_vnc(struct emulator *e, GError **err);
+
 #endif

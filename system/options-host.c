@@ -172,7 +172,6 @@ const struct option_desc options_host[] = {
 	{ "trace", "...", "use -d", NULL },
 	{ "plugin", "...", "leave it out", NULL },
 	{ "spice", "...", "use -serial and -monitor", NULL },
-	{ "vnc", "...", "use -display none and -serial", NULL },
 	{ "curses", NULL, "use -nographic", NULL },
 	{ "readconfig", "FILE", "give the options on the command line", NULL },
 	{ "writeconfig", "FILE", "leave it out", NULL },

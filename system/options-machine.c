@@ -76,7 +76,7 @@ static int parse_global(struct config *c, const struct option_desc *o, const cha
 	return 0;
 }
 
-/* No display of any kind exists; what asks for none is granted. */
+/* No device of that kind exists; what asks for none is granted. */
 static int parse_none_only(struct config *c, const struct option_desc *o, const char *arg,
 			   GError **err)
 {
@@ -93,6 +93,31 @@ static int parse_none_only(struct config *c, const struct option_desc *o, const 
 	if (driver && (!strcmp(driver, "none") || !strcmp(driver, "off")))
 		return 0;
 	error_set(err, "-%s %s is not supported: %s", o->name, arg, o->help);
+	return -EINVAL;
+}
+
+/* -display vnc=ADDRESS,... is -vnc ADDRESS,...; windows on the host's own screen do not exist. */
+static int parse_display(struct config *c, const struct option_desc *o, const char *arg,
+			 GError **err)
+{
+	g_autoptr(JsonObject) opts = keyval_parse(arg, "type", err);
+	g_autofree char *type = NULL;
+
+	if (!opts)
+		return -EINVAL;
+	if (json_object_has_member(opts, "vnc")) {
+		option_add_item(c->vncs, o->name, json_object_ref(opts), arg);
+		return 0;
+	}
+	type = keyval_take_str(opts, "type");
+	if (type && (!strcmp(type, "help") || !strcmp(type, "?"))) {
+		help_print(g_strdup("Available for -display:\nnone\nvnc\n"));
+		return 1;
+	}
+	if (type && !strcmp(type, "none"))
+		return 0;
+	error_set(err, "-display %s is not supported: use -display none, or -vnc :0 and a viewer",
+		  arg);
 	return -EINVAL;
 }
 
@@ -159,8 +184,14 @@ const struct option_desc options_machine[] = {
 	{ "net", "nic|TYPE[,...]", "the old form of the above", option_append, TO(nets) },
 	{ "nodefaults", NULL, "no default devices", option_set_flag, TO(no_defaults) },
 	{ "no-acpi", NULL, "the old form of -machine acpi=off", option_set_flag, TO(no_acpi) },
-	{ "vga", "none", "no graphics card exists yet; use -vga none", parse_none_only },
-	{ "display", "none", "no display exists yet; use -display none", parse_none_only },
+	{ "vga", "none", "use -vga none, and -device virtio-gpu-pci or ramfb", parse_none_only },
+	{ "display", "none|vnc=ADDRESS[,prop=value...]", "where the guest's picture is shown",
+	  parse_display },
+	{ "vnc",
+	  "none|[HOST]:N|unix:PATH[,to=N][,id=ID][,password=on|off][,password-secret=ID]"
+	  "[,share=allow-exclusive|ignore][,ipv4=on|off][,ipv6=on|off][,audiodev=ID]",
+	  "show it to VNC viewers: on TCP port 5900+N of HOST (127.0.0.1), or at a socket",
+	  option_append, TO(vncs) },
 	{ "audio", "none", "no sound exists; use -audio none", parse_none_only },
 	{ "audiodev", "none,id=ID", "no sound exists; use -audiodev none,id=ID", parse_none_only },
 	{ "parallel", "none", "no parallel port exists; use -parallel none", parse_none_only },

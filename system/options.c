@@ -17,6 +17,7 @@ static const struct {
 	{ "netdev", "type" },   { "nic", "type" },        { "net", "type" },
 	{ "boot", "order" },    { "name", "guest" },      { "numa", "type" },
 	{ "fw_cfg", "name" },   { "sandbox", "enable" },  { "icount", "shift" },
+	{ "vnc", "vnc" },
 };
 
 const char *options_implied_key(const char *option)
@@ -46,7 +47,7 @@ struct config *config_new(void)
 	struct config *c = g_new0(struct config, 1);
 	GPtrArray **lists[] = { &c->accels,  &c->objects,   &c->devices, &c->chardevs, &c->mons,
 				&c->drives,  &c->blockdevs, &c->nets,    &c->globals,  &c->fw_cfg,
-				&c->add_fds, &c->numa,      &c->serials, &c->monitors };
+				&c->add_fds, &c->numa,      &c->serials, &c->monitors, &c->vncs };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(lists); i++)
 		*lists[i] = items_new();
@@ -59,7 +60,7 @@ void config_free(struct config *c)
 {
 	GPtrArray *lists[] = { c->accels,  c->objects,   c->devices, c->chardevs, c->mons,
 			       c->drives,  c->blockdevs, c->nets,    c->globals,  c->fw_cfg,
-			       c->add_fds, c->numa,      c->serials, c->monitors };
+			       c->add_fds, c->numa,      c->serials, c->monitors, c->vncs };
 	JsonObject *objects[] = { c->machine,    c->smp,    c->memory,     c->boot,
 				  c->rtc,        c->name,   c->action,     c->run_with,
 				  c->overcommit, c->icount, c->semihosting };

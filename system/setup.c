@@ -21,6 +21,8 @@
 #include "qtest.h"
 #include "sandbox.h"
 #include "semihosting.h"
+#include "ui/display.h"
+#include "ui/vnc.h"
 #include "util/error.h"
 #include "util/keyval.h"
 #include "util/log.h"
@@ -207,6 +209,7 @@ int emulator_setup(struct emulator *e, GError **err)
 		.rtc_changed = emulator_rtc_changed,
 		.serial_port_changed = emulator_serial_port_changed,
 		.rx_filter_changed = emulator_rx_filter_changed,
+		.display = display_create(),
 		.opaque = e,
 	};
 	owner.opaque = e;
@@ -230,7 +233,7 @@ int emulator_setup(struct emulator *e, GError **err)
 	ret = setup_machine_devices(e, err);
 	if (ret)
 		return ret;
-	if (setup_semihosting(e, err) || setup_migration(e, err))
+	if (setup_vnc(e, err) || setup_semihosting(e, err) || setup_migration(e, err))
 		return -EINVAL;
 	if (e->cfg->qtest) {
 		e->qtest = qtest_create(e->machine, e->cfg->qtest, e->cfg->qtest_log, err);
@@ -281,7 +284,9 @@ void emulator_teardown(struct emulator *e)
 	/* Before the serial ports, whose terminal they would get. */
 	objects_drop_monitors(e->objects);
 	monitor_server_destroy(e->monitors);
+	vnc_destroy_all();
 	machine_destroy(e->machine);
+	display_destroy(e->host.display);
 	net_cleanup();
 	vm_destroy(e->vm);
 	teardown_semihosting();

@@ -16,6 +16,7 @@
 
 struct block_backend;
 struct chardev;
+struct display;
 struct machine;
 struct net_client;
 struct ramblock;
@@ -51,6 +52,8 @@ struct machine_host {
 	/* The guest wants other frames than before; told once until somebody asks which. @id NULL:
 	 * the card has none. */
 	void (*rx_filter_changed)(void *opaque, const char *id, const char *path);
+	/* Where display and input devices plug in; NULL: there are none. */
+	struct display *display;
 	void *opaque;
 };
 

@@ -184,7 +184,7 @@ REFUSED = (
     ('-incoming defer -incoming defer', '-incoming'), ('-pidfile /nonesuch/pid', '/nonesuch/pid'),
     ('-qtest nonesuch', 'nonesuch'), ('-qtest-log /nonesuch/x -qtest null', '/nonesuch/x'),
     # Known, and not there: the message says what would work.
-    ('-display gtk', '-display gtk.*-display none'), ('-vga std', '-vga std.*-vga none'), ('-vnc :0', '-vnc.*-serial'),
+    ('-display gtk', '-display gtk.*-display none'), ('-vga std', '-vga std.*-vga none'), ('-vnc 0', '-vnc 0: expected none'),
     ('-spice port=1', '-spice'), ('-gdb tcp::1', '-gdb'), ('-smbios type=1', '-smbios'), ('-tpmdev x', '-tpmdev'),
     ('-fsdev local,id=x', '-fsdev.*virtio-blk'), ('-virtfs local', '-virtfs'), ('-readconfig x', '-readconfig'),
     ('-loadvm x', '-loadvm.*-incoming'), ('-icount 3', '-icount'), ('-preconfig', '-preconfig.*-S'),

@@ -106,6 +106,14 @@ ROWS = (
     Row('x-query-ramblock', {}, lambda got: 'microvm.ram' in got['human-readable-text']),
     Row('x-query-registers', {'cpu-index': 1}, lambda got: 'RIP=000000000000fff0' in got['human-readable-text'],
         bad={'cpu-index': 2}, text='CPU 2.*has 2'),
+    Row('query-vnc', {}, has(enabled=True, auth='vnc', family='unix', clients=[])),
+    Row('query-vnc-servers', {}, names('default', key='id')),
+    Row('change-vnc-password', {'password': 'x'}, OK, bad={'password': 1}, text='password'),
+    Row('set_password', {'protocol': 'vnc', 'password': 'x', 'connected': 'keep'}, OK,
+        bad={'protocol': 'vnc', 'password': 'x', 'display': 'nonesuch'}, text='nonesuch.*query-vnc-servers'),
+    Row('expire_password', {'protocol': 'vnc', 'time': '+60', 'display': 'default'}, OK,
+        bad={'protocol': 'vnc', 'time': 'soon'}, text='soon.*never'),
+    Row('client_migrate_info', NONE, bad={'protocol': 'spice', 'hostname': 'h'}, text='SPICE is not in use'),
     Row('query-chardev', {}, names('ring', 'null0', key='label')),
     Row('query-chardev-backends', {}, names('socket', 'pty', 'ringbuf')),
     Row('ringbuf-write', {'device': 'ring', 'data': 'aGVsbG8=', 'format': 'base64'}, OK,
@@ -201,7 +209,7 @@ class QMPTest(FunctionalTest):
     needs_guests = False
 
     def machine_with_parts(self, *extra, **kwargs):
-        return self.machine('a', *PARTS, *extra, guest=None, memory='128M', smp=2, **kwargs)
+        return self.machine('a', *PARTS, '-vnc', 'unix:%s,password=on' % self.path('vnc'), *extra, guest=None, memory='128M', smp=2, **kwargs)
 
     def fill(self, value):
         """Put the test's directory into arguments."""
