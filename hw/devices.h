@@ -12,6 +12,7 @@ extern const struct device_type *const hw_acpi_devices[];
 extern const struct device_type *const hw_block_devices[];
 extern const struct device_type *const hw_char_arm_devices[];
 extern const struct device_type *const hw_char_isa_devices[];
+extern const struct device_type *const hw_display_devices[];
 extern const struct device_type *const hw_gpio_devices[];
 extern const struct device_type *const hw_intc_arm_devices[];
 extern const struct device_type *const hw_misc_devices[];

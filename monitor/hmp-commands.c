@@ -181,6 +181,8 @@ const struct hmp_command hmp_commands[] = {
 	  "write to a ring buffer character device", "ringbuf-write", hmp_plain },
 	{ "set_password", "protocol:s password:s ?connected:s ?display:s",
 	  "vnc password [keep] [id]", "set the VNC password", "set_password", hmp_plain },
+	{ "screendump", "filename:s ?device:s ?head:i", "filename [device [head]]",
+	  "save the picture that the guest shows, as PPM", "screendump", hmp_plain },
 	{ "set_link", "name:s up:b", "name on|off", "plug or pull a network cable", "set_link",
 	  hmp_plain },
 	{ "set_vcpu_dirty_limit", "dirty-rate:i ?cpu-index:i", "dirty_rate [cpu_index]",

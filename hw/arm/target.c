@@ -19,6 +19,7 @@ _Static_assert(VIRT_TYPES == 12, "list them all");
 static const struct device_type *const *const devices[] = {
 	hw_block_devices,
 	hw_char_arm_devices,
+	hw_display_devices,
 	hw_gpio_devices,
 	hw_intc_arm_devices,
 	hw_misc_devices,

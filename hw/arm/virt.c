@@ -187,6 +187,7 @@ static const struct machine_compat virt_compat[] = {
 	{ VIRT_10_0, "migration", "send-switchover-start", "off" },
 	{ VIRT_10_0, "cpu", "pauth-qarma5", "on" },
 	{ VIRT_9_2, NULL, "x-pcie-ext-tag", "off" },
+	{ VIRT_8_2, "ramfb", "x-migrate", "off" },
 	{ VIRT_8_0, NULL, "x-pcie-err-unc-mask", "off" },
 	{ .property = NULL },
 };

@@ -115,6 +115,7 @@ struct virt {
 /* Versions of the machine in which something changed for guests. */
 enum {
 	VIRT_8_0 = MACHINE_VERSION(8, 0),
+	VIRT_8_2 = MACHINE_VERSION(8, 2),
 	VIRT_9_0 = MACHINE_VERSION(9, 0),
 	VIRT_9_1 = MACHINE_VERSION(9, 1),
 	VIRT_9_2 = MACHINE_VERSION(9, 2),

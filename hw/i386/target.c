@@ -9,8 +9,9 @@ static const struct machine_type *const machines[] = { &microvm_machine_type, &n
 						       NULL };
 
 static const struct device_type *const *const devices[] = {
-	hw_acpi_devices,  hw_char_isa_devices, hw_misc_devices,   hw_misc_isa_devices,
-	hw_nvram_devices, hw_rtc_isa_devices,  hw_virtio_devices, NULL,
+	hw_acpi_devices,    hw_char_isa_devices, hw_display_devices,
+	hw_misc_devices,    hw_misc_isa_devices, hw_nvram_devices,
+	hw_rtc_isa_devices, hw_virtio_devices,   NULL,
 };
 
 const struct hw_target hw_target_x86_64 = {

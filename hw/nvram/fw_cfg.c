@@ -41,6 +41,13 @@ struct dma_access {
 };
 _Static_assert(sizeof(struct dma_access) == 16, "DMA descriptor");
 
+/* What the guest may do to a file. */
+struct writable {
+	u8 *data; /* NULL: nothing */
+	void (*written)(void *opaque);
+	void *opaque;
+};
+
 struct fw_cfg {
 	struct device dev;
 	u64 base;               /* of the memory variant */
@@ -51,7 +58,8 @@ struct fw_cfg {
 	unsigned nfiles;
 	struct dir_entry dir[FILES_MAX];
 	struct ramblock *rom[FILES_MAX]; /* that a file lies in; NULL: none */
-	u64 rom_bytes[FW_CFG_ROMS];      /* migrates: sizes of such files */
+	struct writable writable[FILES_MAX];
+	u64 rom_bytes[FW_CFG_ROMS]; /* migrates: sizes of such files */
 	struct mapping map;
 };
 
@@ -115,15 +123,31 @@ static enum mem_result dma_read(struct fw_cfg *f, u64 gpa, u64 len)
 	return MEM_OK;
 }
 
+/* Copy @len bytes of the guest into the current item, which must be a file for that. */
+static u32 dma_receive(struct fw_cfg *f, u64 gpa, u32 len)
+{
+	unsigned file = (f->cur_entry & KEY_MASK) - FW_CFG_FILE_FIRST;
+	const struct writable *w = current(f) && file < FILES_MAX ? &f->writable[file] : NULL;
+	gsize size = w && w->data ? g_bytes_get_size(current(f)) : 0;
+
+	if (f->cur_offset > size || len > size - f->cur_offset)
+		return DMA_ERROR;
+	if (address_space_read(f->dev.machine->vm->memory, gpa, w->data + f->cur_offset, len) !=
+	    MEM_OK)
+		return DMA_ERROR;
+	f->cur_offset += len;
+	w->written(w->opaque);
+	return 0;
+}
+
 static u32 dma_run(struct fw_cfg *f, u32 control, u32 length, u64 gpa)
 {
 	if (control & DMA_SELECT)
 		select_entry(f, control >> 16);
 	if (control & DMA_READ)
 		return dma_read(f, gpa, length) == MEM_OK ? 0 : DMA_ERROR;
-	/* No item can be written. */
 	if (control & DMA_WRITE)
-		return length ? DMA_ERROR : 0;
+		return length ? dma_receive(f, gpa, length) : 0;
 	if (control & DMA_SKIP)
 		f->cur_offset += MIN(length, UINT32_MAX - f->cur_offset);
 	return 0;
@@ -301,6 +325,7 @@ int fw_cfg_add_file(struct device *dev, const char *name, GBytes *data, GError *
 		f->dir[at].select = GUINT16_TO_BE(FW_CFG_FILE_FIRST + at);
 		file[at] = file[at - 1];
 		f->rom[at] = f->rom[at - 1];
+		f->writable[at] = f->writable[at - 1];
 	}
 	f->dir[at] = (struct dir_entry){
 		.size = GUINT32_TO_BE(g_bytes_get_size(data)),
@@ -309,6 +334,7 @@ int fw_cfg_add_file(struct device *dev, const char *name, GBytes *data, GError *
 	g_strlcpy(f->dir[at].name, name, sizeof(f->dir[at].name));
 	file[at] = g_bytes_ref(data);
 	f->rom[at] = NULL;
+	f->writable[at] = (struct writable){ 0 };
 	f->nfiles++;
 	publish_directory(f);
 	return 0;
@@ -352,6 +378,41 @@ int fw_cfg_add_rom(struct device *dev, const char *name, GBytes *data, u32 bytes
 	else
 		f->rom[find_file(f, name)] = block;
 	return ret;
+}
+
+int fw_cfg_add_writable(struct device *dev, const char *name, void *data, u32 bytes,
+			void (*written)(void *opaque), void *opaque, GError **err)
+{
+	struct fw_cfg *f = fw_cfg_of(dev);
+	g_autoptr(GBytes) file = g_bytes_new_static(data, bytes);
+	int ret = fw_cfg_add_file(dev, name, file, err);
+
+	if (!ret)
+		f->writable[find_file(f, name)] = (struct writable){ data, written, opaque };
+	return ret;
+}
+
+void fw_cfg_remove_writable(struct device *dev, const char *name)
+{
+	struct fw_cfg *f = fw_cfg_of(dev);
+	unsigned at = find_file(f, name);
+	gsize size = g_bytes_get_size(f->entry[FW_CFG_FILE_FIRST + at]);
+	g_autoptr(GBytes) zeroes = g_bytes_new_take(g_malloc0(size), size);
+
+	f->writable[at] = (struct writable){ 0 };
+	set_entry(f, FW_CFG_FILE_FIRST + at, zeroes);
+}
+
+struct device *fw_cfg_find(struct machine *m)
+{
+	for (GList *l = m->devices.head; l; l = l->next) {
+		struct device *dev = container_of(l, struct device, link);
+
+		if (!strcmp(dev->type->name, FW_CFG_MEM_TYPE) ||
+		    !strcmp(dev->type->name, FW_CFG_IO_TYPE))
+			return dev;
+	}
+	return NULL;
 }
 
 /* What every guest may ask for, whatever the machine. */

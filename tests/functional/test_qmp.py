@@ -106,6 +106,7 @@ ROWS = (
     Row('x-query-ramblock', {}, lambda got: 'microvm.ram' in got['human-readable-text']),
     Row('x-query-registers', {'cpu-index': 1}, lambda got: 'RIP=000000000000fff0' in got['human-readable-text'],
         bad={'cpu-index': 2}, text='CPU 2.*has 2'),
+    Row('screendump', NONE, bad={'filename': '/nonesuch/x'}, text='no display device'),
     Row('query-vnc', {}, has(enabled=True, auth='vnc', family='unix', clients=[])),
     Row('query-vnc-servers', {}, names('default', key='id')),
     Row('change-vnc-password', {'password': 'x'}, OK, bad={'password': 1}, text='password'),

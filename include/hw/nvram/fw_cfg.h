@@ -63,6 +63,21 @@ void fw_cfg_set_u64(struct device *dev, u16 key, u64 val);
 int fw_cfg_add_file(struct device *dev, const char *name, GBytes *data, GError **err);
 
 /*
+ * fw_cfg_add_writable() - a file that the guest may write, by DMA.
+ * @data: its bytes; they stay the caller's, and change when the guest writes.
+ * @written: the guest has written some of them; machine lock held.
+ *
+ * fw_cfg_remove_writable() - the guest finds zeroes there, and can write no more.
+ * Return: as fw_cfg_add_file().
+ */
+int fw_cfg_add_writable(struct device *dev, const char *name, void *data, u32 bytes,
+			void (*written)(void *opaque), void *opaque, GError **err);
+void fw_cfg_remove_writable(struct device *dev, const char *name);
+
+/* fw_cfg_find() - the machine's; NULL: it has none. */
+struct device *fw_cfg_find(struct machine *m);
+
+/*
  * fw_cfg_add_rom() - a file that travels in a migration: after one it is what the source had.
  * @bytes: of the file at least; zeroes follow @data.
  * @max:   bytes that it may have at a source.
