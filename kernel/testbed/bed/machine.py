@@ -12,7 +12,27 @@ from kit.debian import Problem
 
 from .base import PROGRESS_S, say
 
-EMULATOR = {'arm64': 'qemu-system-aarch64'}
+
+class Machine:
+    """The machine that a kernel of an architecture is booted on as a host of KVM."""
+
+    def __init__(self, program, package, words, console, cpu, line):
+        self.program, self.package = program, package   # the emulator, and Debian's package of it
+        self.words = words          # options that choose the machine
+        self.console = console      # what Linux calls the first serial port
+        self.cpu = cpu              # -cpu that QEMU 7.2 needs
+        self.line = line            # bytes of its command line that Linux reads (COMMAND_LINE_SIZE)
+
+
+# arm64: QEMU 7.2 needs LPA2 off, and is much faster with its own pointer authentication. riscv64: the
+# hypervisor extension is off by default; the firmware is the one that comes with the emulator.
+MACHINES = {
+    'arm64': Machine('qemu-system-aarch64', 'qemu-system-arm',
+                     ['-M', 'virt,virtualization=on,gic-version=3'], 'ttyAMA0',
+                     'max,pauth-impdef=on,lpa2=off', 2048),
+    'riscv64': Machine('qemu-system-riscv64', 'qemu-system-misc', ['-M', 'virt'], 'ttyS0',
+                       'rv64,h=true', 1024),
+}
 STATUS = re.compile(r'^STATUS (\d+)\s*$', re.M)
 # Any of these means that the kernel itself complained, or the emulator about it.
 COMPLAINTS = re.compile(r'(BUG:|WARNING:|Oops|Kernel panic|possible recursive locking'
@@ -36,10 +56,11 @@ class Outcome:
 
 def emulator(arch, path=None):
     """The emulator's path: the one given, or Debian's installed one."""
-    program = path or shutil.which(EMULATOR[arch.name])
+    wanted = MACHINES[arch.name]
+    program = path or shutil.which(wanted.program)
     if not program or not pathlib.Path(program).exists():
-        raise Problem('no %s; install qemu-system-arm or give --qemu PATH'
-                      % (path or EMULATOR[arch.name]))
+        raise Problem('no %s; install %s or give --qemu PATH'
+                      % (path or wanted.program, wanted.package))
     return str(program)
 
 
@@ -47,22 +68,29 @@ def is_ours(program):
     return 'tidemark' in version(program).lower()
 
 
-def default_cpu(program):
-    """QEMU 7.2 needs LPA2 off, and is much faster with its own pointer authentication."""
-    return 'max' if is_ours(program) else 'max,pauth-impdef=on,lpa2=off'
+def room(arch):
+    """How long a command may be: what the command line of the kernel leaves, with some parameters."""
+    return MACHINES[arch.name].line - 100
 
 
-def command_line(program, image, initrd, command, count=False, cpus=2, cpu=None, memory='2500M',
+def default_cpu(arch, program):
+    return 'max' if is_ours(program) else MACHINES[arch.name].cpu
+
+
+def command_line(arch, program, image, initrd, command, count=False, cpus=2, cpu=None, memory='2500M',
                  parameters=''):
     """Counting needs one CPU: then a nanosecond of the guest's clock is one instruction."""
     if '"' in command:
         raise Problem('the command must not hold a double quote: %s' % command)
-    words = [program, '-M', 'virt,virtualization=on,gic-version=3',
-             '-cpu', cpu or default_cpu(program), '-accel', 'tcg']
+    host = MACHINES[arch.name]
+    words = [program, *host.words, '-cpu', cpu or default_cpu(arch, program), '-accel', 'tcg']
     words += ['-smp', '1', '-icount', 'shift=0,sleep=off'] if count else ['-smp', str(cpus)]
     words += ['-m', memory, '-nic', 'none', '-display', 'none', '-serial', 'stdio', '-monitor',
               'none', '-no-reboot', '-kernel', str(image), '-initrd', str(initrd),
-              '-append', 'console=ttyAMA0 panic=-1 quiet %s -- "%s"' % (parameters, command)]
+              '-append', 'console=%s panic=-1 quiet %s -- "%s"' % (host.console, parameters, command)]
+    if len(words[-1]) >= host.line:
+        raise Problem('the command is %d bytes too long for the command line of the kernel'
+                      % (len(words[-1]) - host.line + 1))
     return words
 
 

@@ -2,7 +2,8 @@
 
 from . import source
 
-ORDER = ('dirty-run', 'arm64-leaf-walk', 'arm64-hdbss', 'arm64-hacdbs', 'x86-tdp-leaf-batch')
+ORDER = ('dirty-run', 'arm64-leaf-walk', 'arm64-hdbss', 'arm64-hacdbs', 'x86-tdp-leaf-batch',
+         'riscv-dirty-batch')
 # A series whose name begins so is for one architecture; others are for all.
 PREFIXES = {'arm64-': 'arm64', 'x86-': 'x86_64', 'riscv-': 'riscv64'}
 

@@ -5,7 +5,7 @@ import json
 from kit.debian import Problem
 
 from . import mutants, points, suites
-from .base import cache, digest
+from .base import ARCHES, cache, digest
 
 
 def path(arch, tag, emulator, debug=False):
@@ -79,7 +79,7 @@ def spread(values):
     return ', &plusmn;%s' % grouped((apart + 1) // 2) if apart else ''
 
 
-def table(levels):
+def table(levels, arch):
     """levels: [(name, result)], the first is what the others are compared with."""
     lines = ['| what | ' + ' | '.join('%s | change' % n if i else n
                                       for i, (n, _) in enumerate(levels)) + ' | trial |',
@@ -87,7 +87,7 @@ def table(levels):
     ours = 'tidemark' in levels[0][1].get('emulator', '')
     for row in suites.ROWS:
         # There the wait for a grace period counts, and it has a length of its own.
-        if row.phase == 'enable' and ours:
+        if row.phase in ('enable', 'disable') and ours:
             continue
         if not any(suites.figure(result, row) for _, result in levels):
             continue
@@ -100,7 +100,8 @@ def table(levels):
                          if here else 'not measured')
             if i:
                 cells.append(change(here[0], base[0]) if here and base else '')
-        cells.append('%+.1f %%' % row.bar if row.bar is not None else '')
+        bar = row.bars.get(arch)
+        cells.append('%+.1f %%' % bar if bar is not None else '')
         lines.append('| %s | %s |' % (row.text, ' | '.join(cells)))
     return lines
 
@@ -182,6 +183,25 @@ def short(text):
     return text.replace('|', '\\|').partition(' round 2')[0]
 
 
+def sections(text):
+    """{heading: text} of a page; what stands before the first heading of level 2 is under ''."""
+    found, at = {'': ''}, ''
+    for line in text.splitlines(keepends=True):
+        if line.startswith('## '):
+            at = line[3:].strip()
+            found[at] = ''
+        found[at] += line
+    return found
+
+
+def merged(old, new):
+    """The page new, with the sections of old that it lacks; those of architectures come first."""
+    both = {**sections(old), **sections(new)}
+    arches = list(ARCHES)
+    order = sorted(both, key=lambda name: (name != '', arches.index(name) if name in arches else len(arches)))
+    return '\n'.join(both[name].rstrip('\n') + '\n' for name in order)
+
+
 def markdown(parts):
     """parts: [(heading, [(name, result)])]; the whole text of RESULTS.md."""
     lines = ['# Results', '',
@@ -198,7 +218,7 @@ def markdown(parts):
                   'Linux %s, %s, %s.' % (first.get('version', '?'), first.get('compiler', '?'),
                                         first.get('emulator', '?')), '']
         if first.get('unit', 'instructions') == 'instructions':
-            lines += table(levels) + ['']
+            lines += table(levels, heading) + ['']
         else:
             lines += ['Not counted in instructions; KVM counts events:', '',
                       *counter_table(levels), '']

@@ -4,7 +4,8 @@
  * One thread and one vCPU, so that on an emulated CPU nothing else runs between two readings of the
  * clock. Prints "phase ROUND ns=N calls=N pages=N" lines and some of KVM's own counters; exits with
  * 1 if a round's log does not hold exactly the pages that the guest wrote, or with -x, which is for
- * CPUs that report too much, if it lacks one of them.
+ * CPUs that report too much, if it lacks one of them; or if the guest can not write its pages any
+ * more when logging is off.
  */
 #include "vm.h"
 
@@ -279,10 +280,34 @@ static int check_vmids(const struct probe_options *o)
 	return 0;
 }
 
+/* Exits for a page that the guest writes, from which on it does not get on. */
+#define EXITS_PER_PAGE 16
+
+/* Logging is off: the guest writes its pages once more; false if it can not. */
+static bool write_after(struct probe_vm *p)
+{
+	uint64_t exits = vm_stat(p, "exits");
+	struct cost c = { .calls = 1 };
+	timer_t timer = start_signals(100000000);
+	bool done;
+
+	c.ns = now();
+	done = vm_run_within(p, EXITS_PER_PAGE * p->written + 1000);
+	c.ns = now() - c.ns;
+	timer_delete(timer);
+	if (done)
+		report("after", 0, &c, p->written);
+	exits = vm_stat(p, "exits") - exits;
+	printf(done ? "exits after %llu\n" : "the guest does not get on: %llu exits\n",
+	       (unsigned long long)exits);
+	return done;
+}
+
 static int measure(const struct probe_options *o)
 {
 	struct probe_vm p;
 	unsigned long *log, lost = 0;
+	bool stuck;
 
 	vm_create(&p, o);
 	log = calloc(p.pages / 64 + 1, sizeof(*log));
@@ -301,10 +326,10 @@ static int measure(const struct probe_options *o)
 		printf("exits %lu %llu\n", r, vm_stat(&p, "exits") - exits);
 	}
 	set_log(&p, false);
-	vm_run(&p);
+	stuck = !write_after(&p);
 	vm_print_stats(&p);
 	printf(lost ? "lost\n" : "complete\n");
-	return lost ? 1 : 0;
+	return lost || stuck ? 1 : 0;
 }
 
 static bool parse_backing(const char *text, enum backing *backing)

@@ -131,6 +131,19 @@ void vm_log(struct probe_vm *p, bool on)
 		 on ? KVM_MEM_LOG_DIRTY_PAGES : 0);
 }
 
+bool vm_run_within(struct probe_vm *p, uint64_t limit)
+{
+	uint64_t start = vm_stat(p, "exits");
+
+	while (ioctl(p->vcpu, KVM_RUN, 0)) {
+		if (errno != EINTR)
+			fail("KVM_RUN");
+		if (vm_stat(p, "exits") - start > limit)
+			return false;
+	}
+	return true;
+}
+
 bool vm_run(struct probe_vm *p)
 {
 	while (ioctl(p->vcpu, KVM_RUN, 0))

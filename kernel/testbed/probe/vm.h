@@ -66,6 +66,13 @@ int check_ids(const struct probe_options *o);
 /* Runs the vCPU until it exits; true: the ring is full, false: the guest has written all pages. */
 bool vm_run(struct probe_vm *p);
 
+/*
+ * Runs the vCPU until the guest has written all pages; false if it exits more than limit times on
+ * the way, that is if it faults on the same page for ever. Needs signals that end KVM_RUN now and
+ * then.
+ */
+bool vm_run_within(struct probe_vm *p, uint64_t limit);
+
 /* Of guest-ARCH.c: its code, and registers so that it writes as p->options say. */
 extern const uint8_t guest_code[], guest_code_end[];
 void guest_setup(struct probe_vm *p);

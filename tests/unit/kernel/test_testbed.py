@@ -13,6 +13,8 @@ sys.path.insert(0, str(TOP / 'kernel' / 'testbed'))
 from bed import cpio, kernel, machine, order, patches, results, source, suites  # noqa: E402
 from bed.base import ARCHES, Problem, arch_named, logged  # noqa: E402
 
+ARM64 = ARCHES['arm64']
+
 PATCH = '''From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001
 From: A Writer <a@localhost>
 Date: Mon, 30 Nov 2026 12:00:00 +0000
@@ -188,9 +190,9 @@ class Console(unittest.TestCase):
         self.assertNotIn('dirty_log_test -M clear-log',
                          suites.injected_cases('entries of clean pages'))
         self.assertIn('dirty_log_test -M clear-log', suites.injected_cases('page is refused'))
-        self.assertIn(' -x; ', suites.counted_command(['get'],
+        self.assertIn(' -x; ', suites.counted_command('arm64', ['get'],
                                                       suites.cpu_with('entries come twice')))
-        self.assertNotIn(' -x', suites.counted_command(['get'], suites.cpu_with('slow')))
+        self.assertNotIn(' -x', suites.counted_command('arm64', ['get'], suites.cpu_with('slow')))
 
     def test_results_of_other_cpus_are_other_files(self):
         version = 'An emulator whose name is already as long as a file name may be here'
@@ -206,6 +208,17 @@ class Console(unittest.TestCase):
         self.assertEqual(suites.unused(both, 'max,x-hacdbs-slice=1', counted), [])
         self.assertEqual(suites.unused('dirty-run', 'max', counted), [])
 
+    def test_cases_are_of_one_architecture(self):
+        self.assertEqual(suites.cases('arm64')['clear-thp'], '-b thp -c 3 -e 0x200000')
+        self.assertEqual(suites.cases('riscv64')['clear-thp'], '-b thp -c 3')
+        self.assertNotIn('clear-split', suites.cases('riscv64'))
+
+    def test_a_report_keeps_other_sections(self):
+        old = '# Results\n\nold\n\n## riscv64\n\nr 1\n\n## arm64\n\na 1\n\n## What an entry costs\n\ne 1\n'
+        new = '# Results\n\nnew\n\n## arm64\n\na 2\n'
+        self.assertEqual(results.merged(old, new), '# Results\n\nnew\n\n## arm64\n\na 2\n\n## riscv64\n\nr 1\n\n'
+                         '## What an entry costs\n\ne 1\n')
+
     def test_rows_name_cases(self):
         for row in suites.ROWS:
             self.assertIn(row.case, suites.CASES)
@@ -213,24 +226,37 @@ class Console(unittest.TestCase):
 
 class Machine(unittest.TestCase):
     def test_command_line(self):
-        words = machine.command_line('emu', 'Image', 'cpio', 'ls; true', count=True, cpu='max')
+        words = machine.command_line(ARM64, 'emu', 'Image', 'cpio', 'ls; true', count=True, cpu='max')
         self.assertEqual(words[words.index('-smp') + 1], '1')
         self.assertIn('shift=0,sleep=off', words)
         self.assertTrue(words[-1].endswith(' -- "ls; true"'))
         with self.assertRaisesRegex(Problem, 'double quote'):
-            machine.command_line('emu', 'Image', 'cpio', 'echo "a"', cpu='max')
+            machine.command_line(ARM64, 'emu', 'Image', 'cpio', 'echo "a"', cpu='max')
 
     def test_parameters_are_the_kernels(self):
-        words = machine.command_line('emu', 'Image', 'cpio', 'ls', cpu='max,hdbss=off',
+        words = machine.command_line(ARM64, 'emu', 'Image', 'cpio', 'ls', cpu='max,hdbss=off',
                                      parameters='kvm.hacdbs=0')
         self.assertIn(' kvm.hacdbs=0 -- ', words[-1])
         self.assertEqual(words[words.index('-cpu') + 1], 'max,hdbss=off')
 
-    def test_kernel_takes_the_command(self):
-        """arm64 Linux reads 2048 bytes of its command line."""
-        for command in (suites.counted_command(), suites.selftest_command()):
-            words = machine.command_line('emu', 'Image', 'cpio', command, cpu='max')
-            self.assertLess(len(words[-1]), 2048)
+    def test_kernel_takes_each_batch(self):
+        """arm64 Linux reads 2048 bytes of its command line, riscv64 1024."""
+        for arch, limit in (('arm64', 2048), ('riscv64', 1024)):
+            for names, command in ((suites.cases(arch), suites.counted_command),
+                                   (suites.SELFTESTS, suites.selftest_command)):
+                groups = suites.batches(names, lambda n, c=command: c(arch, n), machine.room(ARCHES[arch]))
+                self.assertEqual([n for g in groups for n in g], list(names))
+                for group in groups:
+                    words = machine.command_line(ARCHES[arch], 'emu', 'Image', 'cpio', command(arch, group), cpu='max')
+                    self.assertLess(len(words[-1]), limit)
+                    self.assertNotRegex(words[-1], '[{}]')
+
+    def test_a_command_that_the_kernel_would_cut_is_refused(self):
+        with self.assertRaisesRegex(Problem, 'too long for the command line'):
+            machine.command_line(ARCHES['riscv64'], 'emu', 'Image', 'cpio', 'x' * 1024, cpu='max')
+
+    def test_each_architecture_has_a_machine(self):
+        self.assertEqual(set(machine.MACHINES), set(ARCHES))
 
     def test_boot_ends_with_the_emulator(self):
         outcome = machine.boot(['sh', '-c', 'echo CASE a; echo END 0; echo STATUS 0'], 'test', 60)
