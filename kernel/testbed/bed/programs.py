@@ -13,6 +13,9 @@ from .base import HERE, cache, digest, logged, say
 # Those that deal with dirty logging, or that would notice broken stage 2 tables.
 SELFTESTS = ('dirty_log_test', 'dirty_log_perf_test', 'memslot_modification_stress_test',
              'demand_paging_test', 'kvm_page_table_test')
+# Those that a series adds.
+ADDED = ('dirty_log_disable_test',)
+FOLDER = 'tools/testing/selftests/kvm'
 
 
 def busybox(arch, suite='sid'):
@@ -44,11 +47,17 @@ def headers(arch):
     return folder / 'include'
 
 
+def selftest_names(tag):
+    """Which of KVM's selftests are built of what tag has."""
+    have = source.git('ls-tree', '--name-only', tag, FOLDER + '/').split()
+    return SELFTESTS + tuple(t for t in ADDED if '%s/%s.c' % (FOLDER, t) in have)
+
+
 def selftests(arch, tag):
     """Builds KVM's selftests as tag has them, statically; their paths."""
-    where = source.git('rev-parse', tag + ':tools/testing/selftests/kvm').strip()
+    where = source.git('rev-parse', '%s:%s' % (tag, FOLDER)).strip()
     folder = cache() / 'selftests' / ('%s-%s' % (arch.name, where[:12]))
-    programs = [folder / t for t in SELFTESTS]
+    programs = [folder / t for t in selftest_names(tag)]
     if all(p.exists() for p in programs):
         return programs
     include = headers(arch)
@@ -58,10 +67,10 @@ def selftests(arch, tag):
     log = folder / 'build.log'
     # Only what is listed is built; the Makefile knows one target a program.
     logged('build selftests', [
-        'make', '-C', source.folder() / 'tools/testing/selftests/kvm', '-j1', 'ARCH=' + arch.make,
+        'make', '-C', source.folder() / FOLDER, '-j1', 'ARCH=' + arch.make,
         'CROSS_COMPILE=' + arch.cross, 'OUTPUT=%s' % build, 'LDFLAGS=-static -pthread',
         'KHDR_INCLUDES=-isystem %s' % include, 'LINUX_HDR_PATH=%s/' % include,
-        *[build / t for t in SELFTESTS]], log)
+        *[build / p.name for p in programs]], log)
     for program in programs:
         run([arch.cross + 'strip', '-o', str(program), str(build / program.name)])
     return programs

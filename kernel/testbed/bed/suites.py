@@ -69,6 +69,7 @@ SELFTESTS = {
     'demand_paging_test': './demand_paging_test -b 32M {mode}',
     'kvm_page_table_test': './kvm_page_table_test -b 32M {mode}',
     'kvm_page_table_test, THP': './kvm_page_table_test -b 32M {mode} -s anonymous_thp',
+    'dirty_log_disable_test': './dirty_log_disable_test',
 }
 MODE = {'arm64': '-m 3', 'riscv64': '-m 17'}
 
@@ -150,6 +151,11 @@ def counted_command(arch, names=None, cpu=None, mib=MIB):
     return '; '.join('echo CASE %s; ./dirty-probe -m %d %s%s; echo END $?' % (name, mib, known[name],
                                                                              more)
                      for name in names or known)
+
+
+def program(selftest):
+    """The program that a selftest of this name is a run of."""
+    return SELFTESTS[selftest].split()[0].removeprefix('./')
 
 
 def selftest_command(arch, names=None):
