@@ -10,7 +10,7 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOP / 'kernel' / 'testbed'))
 
-from bed import cpio, kernel, machine, order, patches, results, source, suites  # noqa: E402
+from bed import cpio, kernel, machine, order, patches, programs, results, source, suites  # noqa: E402
 from bed.base import ARCHES, Problem, arch_named, logged  # noqa: E402
 
 ARM64 = ARCHES['arm64']
@@ -212,6 +212,10 @@ class Console(unittest.TestCase):
         self.assertEqual(suites.cases('arm64')['clear-thp'], '-b thp -c 3 -e 0x200000')
         self.assertEqual(suites.cases('riscv64')['clear-thp'], '-b thp -c 3')
         self.assertNotIn('clear-split', suites.cases('riscv64'))
+
+    def test_selftests_are_runs_of_what_is_built(self):
+        for name in suites.SELFTESTS:
+            self.assertIn(suites.program(name), programs.SELFTESTS + programs.ADDED)
 
     def test_a_report_keeps_other_sections(self):
         old = '# Results\n\nold\n\n## riscv64\n\nr 1\n\n## arm64\n\na 1\n\n## What an entry costs\n\ne 1\n'
