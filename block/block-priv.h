@@ -5,11 +5,14 @@
 #define BLOCK_BLOCK_PRIV_H
 
 #include "block/block.h"
+#include "block/throttle.h"
+#include "util/timer.h"
 
 #define BLOCK_SECTOR 512
 
 struct format;
 struct overlay;
+struct throttle_group;
 
 enum image_kind { IMAGE_FILE, IMAGE_HOST_DEVICE, IMAGE_NULL };
 enum image_aio { AIO_AUTO, AIO_THREADS, AIO_NATIVE, AIO_IO_URING };
@@ -107,7 +110,9 @@ struct block_backend {
 	enum { POLICY_REPORT, POLICY_STOP, POLICY_IGNORE, POLICY_ENOSPC } rerror, werror;
 	enum block_io_status io_status;
 	struct block_stats stats;
-	u64 last_size; /* told to the user last */
+	struct throttle_group *throttle; /* NULL: no limits */
+	GQueue throttled[2];             /* of struct block_req that wait: reads, writes */
+	u64 last_size;                   /* told to the user last */
 };
 
 struct block_req {
@@ -171,6 +176,18 @@ int uring_reap(void);
 int uring_event_fd(void); /* -1: no ring */
 
 void request_done(struct block_req *r);
+/* Give a request that was checked to an engine. Machine lock held. */
+void request_start(struct block_req *r);
+
+/* ---- throttle.c ---- */
+/* Return: whether the request has to wait; request_start() is called when it may go. */
+bool throttle_hold(struct block_req *r);
+void throttle_release(struct block_backend *b); /* those that wait start now */
+void throttle_leave(struct block_backend *b);   /* no limits any more */
+
+/* ---- throttle-opts.c ---- */
+/* Takes the limits out of a -drive's options. Return: 0 or -EINVAL with @err. */
+int throttle_take_opts(JsonObject *o, struct block_backend *b, GError **err);
 
 /* ---- node.c ---- */
 GList *block_nodes(void); /* of struct block_backend */

@@ -370,7 +370,8 @@ static int finish(JsonObject *o, struct block_backend *b, GError **err)
 	g_autofree char *werror = keyval_take_str(o, "werror");
 
 	b->serial = keyval_take_str(o, "serial");
-	if (block_set_error_policy(b, rerror, werror, err) || keyval_reject_rest(o, "-drive", err))
+	if (block_set_error_policy(b, rerror, werror, err) || throttle_take_opts(o, b, err) ||
+	    keyval_reject_rest(o, "-drive", err))
 		return -EINVAL;
 	return b->img ? require(b, err) : 0;
 }

@@ -89,6 +89,7 @@ static void drop_child(struct block_backend *child, bool own)
 
 void node_destroy(struct block_backend *b)
 {
+	throttle_leave(b);
 	if (b->fmt)
 		b->fmt->ops->close(b->fmt);
 	overlay_free(b->overlay);
@@ -282,8 +283,11 @@ void block_detach(struct block_backend *b)
 	block_drain(b);
 	g_free((void *)b->user);
 	b->user = NULL;
-	if (!b->is_drive)
-		node_release(b);
+	if (b->is_drive)
+		return;
+	/* The limits of a -drive are its own, those of a node belong to the device that goes. */
+	throttle_leave(b);
+	node_release(b);
 }
 
 const char *block_qdev(const struct block_backend *b)

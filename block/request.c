@@ -142,6 +142,19 @@ static void adjust(struct block_backend *b, struct block_req *r)
 		r->flags |= BLOCK_FUA;
 }
 
+void request_start(struct block_req *r)
+{
+	/* Nothing to do in the host: done at the next turn of the loop. */
+	if ((r->op == IO_DISCARD && !block_can_discard(r->b)) || r->img->fd < 0) {
+		if (r->op == IO_READ)
+			iov_set(r->iov, r->niov, 0, 0, SIZE_MAX);
+		pool_complete(r);
+		return;
+	}
+	if (!uring_submit(r))
+		pool_submit(r);
+}
+
 static void submit(struct block_backend *b, struct block_req *r)
 {
 	assert(machine_lock_held());
@@ -159,15 +172,8 @@ static void submit(struct block_backend *b, struct block_req *r)
 		return;
 	}
 	adjust(b, r);
-	/* Nothing to do in the host: done at the next turn of the loop. */
-	if ((r->op == IO_DISCARD && !block_can_discard(b)) || r->img->fd < 0) {
-		if (r->op == IO_READ)
-			iov_set(r->iov, r->niov, 0, 0, SIZE_MAX);
-		pool_complete(r);
-		return;
-	}
-	if (!uring_submit(r))
-		pool_submit(r);
+	if (!throttle_hold(r))
+		request_start(r);
 }
 
 static struct block_req *request(enum io_op op, const struct block_span *span, block_done_fn *done,
@@ -291,15 +297,20 @@ static void wait_once(void)
 void block_drain(struct block_backend *b)
 {
 	assert(machine_lock_held());
-	while (b->img && b->img->in_flight)
+	while (b->img && b->img->in_flight) {
+		throttle_release(b);
 		wait_once();
+	}
 }
 
 void block_drain_all(void)
 {
 	assert(machine_lock_held());
-	while (in_flight)
+	while (in_flight) {
+		for (GList *l = block_nodes(); l; l = l->next)
+			throttle_release(l->data);
 		wait_once();
+	}
 }
 
 int block_flush_all(void)

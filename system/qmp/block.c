@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "block/block.h"
+#include "block/throttle.h"
 #include "util/error.h"
 #include "util/timer.h"
 
@@ -56,7 +57,36 @@ static int backing_depth(const struct block_info *info)
 	return 1 + backing_depth(&below);
 }
 
-static struct qapi_block_device_info *node_info(const struct block_info *info, bool deep)
+static void throttle_info(const struct block_backend *b, struct qapi_block_device_info *node)
+{
+	struct block_throttle t;
+	const char *group = block_throttle_get(b, &t);
+
+	if (!group)
+		return;
+	node->group = g_strdup(group);
+	/* As the field names in QAPI go. */
+#define LIMIT(kind, name)                                                                          \
+	do {                                                                                       \
+		node->name = (s64)t.limit[kind].avg;                                               \
+		node->has_##name##_max = t.limit[kind].max != 0;                                   \
+		node->name##_max = (s64)t.limit[kind].max;                                         \
+		node->has_##name##_max_length = t.limit[kind].max != 0;                            \
+		node->name##_max_length = (s64)t.limit[kind].length;                               \
+	} while (0)
+	LIMIT(BLOCK_BPS_TOTAL, bps);
+	LIMIT(BLOCK_BPS_READ, bps_rd);
+	LIMIT(BLOCK_BPS_WRITE, bps_wr);
+	LIMIT(BLOCK_IOPS_TOTAL, iops);
+	LIMIT(BLOCK_IOPS_READ, iops_rd);
+	LIMIT(BLOCK_IOPS_WRITE, iops_wr);
+#undef LIMIT
+	node->has_iops_size = t.iops_size != 0;
+	node->iops_size = (s64)t.iops_size;
+}
+
+static struct qapi_block_device_info *node_info(const struct block_backend *b,
+						const struct block_info *info, bool deep)
 {
 	static const enum qapi_blockdev_detect_zeroes_options zeroes[] = {
 		[BLOCK_ZEROES_OFF] = QAPI_BLOCKDEV_DETECT_ZEROES_OPTIONS_OFF,
@@ -86,6 +116,7 @@ static struct qapi_block_device_info *node_info(const struct block_info *info, b
 	node->cache->writeback = info->write_cache;
 	node->cache->direct = info->direct;
 	node->cache->no_flush = info->no_flush;
+	throttle_info(b, node);
 	return node;
 }
 
@@ -125,7 +156,7 @@ static void add_disk(struct block_backend *b, const struct block_info *info, voi
 	disk->removable = info->cdrom;
 	disk->has_tray_open = info->cdrom;
 	if (info->driver)
-		disk->inserted = node_info(info, q->deep);
+		disk->inserted = node_info(b, info, q->deep);
 	if (info->attached) {
 		disk->has_io_status = true;
 		disk->io_status = io_status(info->io_status);
@@ -147,7 +178,7 @@ static void add_node(struct block_backend *b, const struct block_info *info, voi
 	struct info_query *q = opaque;
 
 	if (info->driver)
-		g_ptr_array_add(q->list, node_info(info, q->deep));
+		g_ptr_array_add(q->list, node_info(b, info, q->deep));
 }
 
 GPtrArray *qmp_query_named_block_nodes(struct machine *m,
@@ -257,6 +288,95 @@ void qmp_block_resize(struct machine *m, const struct qapi_block_resize_args *ar
 		error_set(err, "size %" PRId64 " is negative", args->size);
 	else
 		block_resize(b, args->size, err);
+}
+
+/* ---- Limits ---- */
+
+/* A device is named by its id, or by the QOM path of itself or of the virtio device in it. */
+static bool is_device(const char *qdev, const char *id)
+{
+	g_autofree char *path = g_strdup_printf("/machine/peripheral/%s", id);
+	const char *outer = id[0] == '/' ? id : path;
+
+	return !strcmp(qdev, id) || !strcmp(qdev, outer) ||
+	       (g_str_has_prefix(qdev, outer) && !strcmp(qdev + strlen(outer), "/virtio-backend"));
+}
+
+struct disk_query {
+	const char *device, *id;
+	struct block_backend *found;
+};
+
+static void match_disk(struct block_backend *b, const struct block_info *info, void *opaque)
+{
+	struct disk_query *q = opaque;
+
+	if (q->id ? info->qdev && is_device(info->qdev, q->id) : !strcmp(info->id, q->device))
+		q->found = b;
+}
+
+static struct block_backend *find_disk(const char *device, const char *id, GError **err)
+{
+	struct disk_query q = { .device = device, .id = id };
+
+	if (!device == !id) {
+		error_set(err, "give one of 'device' and 'id'");
+		return NULL;
+	}
+	block_foreach(match_disk, &q);
+	if (!q.found)
+		g_set_error(err, MACHINE_ERROR, ERROR_DEVICE_NOT_FOUND,
+			    id ? "there is no device '%s' with a disk" : "there is no disk '%s'",
+			    id ?: device);
+	else if (!block_inserted(q.found))
+		error_set(err, "disk '%s' has no medium", device ?: id);
+	else
+		return q.found;
+	return NULL;
+}
+
+static int take_limit(struct block_limit *l, s64 avg, const s64 *max, const s64 *length,
+		      GError **err)
+{
+	if (avg < 0 || (max && *max < 0) || (length && *length < 0)) {
+		error_set(err, "a limit is negative: %" PRId64,
+			  avg < 0           ? avg
+			  : max && *max < 0 ? *max
+					    : *length);
+		return -EINVAL;
+	}
+	l->avg = avg;
+	l->max = max ? *max : 0;
+	l->length = length ? *length : 1;
+	return 0;
+}
+
+void qmp_block_set_io_throttle(struct machine *m, const struct qapi_block_set_io_throttle_args *a,
+			       GError **err)
+{
+	struct block_backend *b = find_disk(a->device, a->id, err);
+	const char *group = a->group;
+	struct block_throttle t;
+
+	if (!b)
+		return;
+	block_throttle_init(&t);
+#define TAKE(kind, name)                                                                           \
+	take_limit(&t.limit[kind], a->name, a->has_##name##_max ? &a->name##_max : NULL,           \
+		   a->has_##name##_max_length ? &a->name##_max_length : NULL, err)
+	if (TAKE(BLOCK_BPS_TOTAL, bps) || TAKE(BLOCK_BPS_READ, bps_rd) ||
+	    TAKE(BLOCK_BPS_WRITE, bps_wr) || TAKE(BLOCK_IOPS_TOTAL, iops) ||
+	    TAKE(BLOCK_IOPS_READ, iops_rd) || TAKE(BLOCK_IOPS_WRITE, iops_wr))
+		return;
+#undef TAKE
+	if (a->has_iops_size && a->iops_size < 0) {
+		error_set(err, "iops_size %" PRId64 " is negative", a->iops_size);
+		return;
+	}
+	t.iops_size = a->has_iops_size ? a->iops_size : 0;
+	if (!group && !block_throttle_get(b, &(struct block_throttle){ 0 }))
+		group = a->device ?: a->id;
+	block_throttle_set(b, &t, group, err);
 }
 
 void qmp_blockdev_del(struct machine *m, const struct qapi_blockdev_del_args *args, GError **err)

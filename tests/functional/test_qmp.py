@@ -142,6 +142,8 @@ ROWS = (
     Row('query-jobs', {}, []),
     Row('query-block-jobs', {}, []),
     Row('block_resize', NONE, bad={'node-name': 'disk0', 'size': 1 << 21}, text='disk0'),
+    Row('block_set_io_throttle', NONE, bad={'device': 'nonesuch', **dict.fromkeys(
+        ('bps', 'bps_rd', 'bps_wr', 'iops', 'iops_rd', 'iops_wr'), 0)}, error='DeviceNotFound', text='nonesuch'),
     Row('blockdev-del', {'node-name': 'disk0'}, OK, bad={'node-name': 'disk0'}, text='disk0'),
     Row('query-fdsets', {}, []),
     Row('getfd', NONE, bad={'fdname': 'x'}, text='SCM_RIGHTS'),

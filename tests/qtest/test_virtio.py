@@ -6,7 +6,7 @@ import resource
 import struct
 
 import virtio_mmio as mmio
-from harness import DeviceTest, main
+from harness import DeviceTest, QMPError, main
 
 SECTOR = 512
 RINGS = 0x100000
@@ -137,6 +137,68 @@ class Disk(DeviceTest):
             'rd_bytes', 'rd_operations', 'wr_bytes', 'wr_operations', 'wr_highest_offset')}, {
                 'rd_bytes': 4 * SECTOR, 'rd_operations': 1, 'wr_bytes': SECTOR, 'wr_operations': 1,
                 'wr_highest_offset': 10 * SECTOR})
+
+    @staticmethod
+    def limit(board, **given):
+        """The limits are those that are given."""
+        none = dict.fromkeys(('bps', 'bps_rd', 'bps_wr', 'iops', 'iops_rd', 'iops_wr'), 0)
+        board.qmp.cmd('block_set_io_throttle', {**none, **given})
+
+    def used(self):
+        return self.device.bus.load(self.queue.used + 2, 2)
+
+    def test_limit(self):
+        """Requests a second are seconds of the guest."""
+        board = self.start()
+        self.limit(board, device='d', iops=10)
+        for _ in range(8):
+            self.queue.add(struct.pack('<IIQ', self.IN, 0, 1), SECTOR, 1)
+        self.queue.kick()
+        for step, done in ((0, 2), (99, 2), (2, 3), (300, 6), (98, 6), (2, 7)):
+            board.bus.clock_step(step * 10**6)
+            self.wait_for(lambda: self.used() >= done, '%d requests' % done)    # pylint: disable=cell-var-from-loop
+            self.assertEqual(self.used(), done)
+        # a VM that stops does not wait for them
+        board.qmp.cmd('stop')
+        self.assertTrue(self.queue.done())
+
+    def test_limits_are_shown(self):
+        board = self.start('-device', 'virtio-blk,id=second,drive=e', '-drive', 'if=none,id=e,file.driver=null-co,'
+                           'format=raw,throttling.bps-read=1M,throttling.bps-read-max=2M,'
+                           'throttling.bps-read-max-length=3,throttling.iops-write=50')
+
+        def shown(disk):
+            found = [b for b in board.qmp.cmd('query-block') if b['device'] == disk][0]['inserted']
+            return {key: value for key, value in found.items()
+                    if key.startswith(('bps', 'iops', 'group')) and value}
+        self.assertEqual(shown('d'), {})
+        self.assertEqual(shown('e'), {'bps_rd': 1 << 20, 'bps_rd_max': 2 << 20, 'bps_rd_max_length': 3,
+                                      'iops_wr': 50, 'group': 'e'})
+        limits = {'bps': 1000, 'bps_max': 2000, 'iops': 7, 'iops_size': 4096}
+        self.limit(board, id='second', group='both', **limits)
+        self.assertEqual(shown('e'), {**limits, 'bps_max_length': 1, 'group': 'both'})
+        self.limit(board, device='d', iops=9, group='both')
+        for disk in 'de':
+            self.assertEqual(shown(disk), {'iops': 9, 'group': 'both'})
+        self.assertEqual(board.qmp.hmp('block_set_io_throttle d 0 5000 0 0 0 6'), '')
+        self.assertEqual(shown('e'), {'bps_rd': 5000, 'iops_wr': 6, 'group': 'both'})
+        self.limit(board, device='d')
+        self.assertEqual(shown('d'), {})
+        self.assertEqual(shown('e'), {'bps_rd': 5000, 'iops_wr': 6, 'group': 'both'})
+
+    def test_limits_that_are_refused(self):
+        board = self.start()
+        for given, text in (({'device': 'd', 'bps': 5, 'bps_rd': 5}, 'bps-total goes with neither'),
+                            ({'device': 'd', 'iops_wr': -5}, 'negative: -5'),
+                            ({'device': 'd', 'iops_wr_max': 5}, 'needs iops-write'),
+                            ({'device': 'd', 'iops': 1, 'iops_size': -1}, 'iops_size -1'),
+                            ({'device': 'd', 'id': 'd'}, "one of 'device' and 'id'"), ({}, "one of 'device' and 'id'")):
+            with self.assertRaisesRegex(QMPError, text):
+                self.limit(board, **given)
+        for name in ('device', 'id'):
+            with self.assertRaisesRegex(QMPError, 'nonesuch') as caught:
+                self.limit(board, **{name: 'nonesuch'})
+            self.assertEqual(caught.exception.error_class, 'DeviceNotFound')
 
     def test_stop_waits_for_requests(self):
         board = self.start()

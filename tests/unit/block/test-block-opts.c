@@ -90,7 +90,8 @@ static void test_refused_drives(void)
 	refuse_drive(g_strdup_printf("file=%s,aio=native", path), "aio=native");
 	refuse_drive(g_strdup_printf("file=%s,werror=maybe", path), "werror=maybe");
 	refuse_drive(g_strdup_printf("file=%s,rerror=enospc", path), "rerror=enospc");
-	refuse_drive(g_strdup_printf("file=%s,bps=1000", path), "bps=1000");
+	refuse_drive(g_strdup_printf("file=%s,bps=1000,bps_rd=5", path),
+		     "bps-total goes with neither");
 	refuse_drive(g_strdup_printf("file=%s,copy-on-read=on", path), "copy-on-read=on");
 	refuse_drive(g_strdup("file=nbd://localhost/x"), "protocol 'nbd'");
 	refuse_drive(g_strdup("file=/nonexistent/d"), "/nonexistent/d");
