@@ -6,6 +6,7 @@
 
 #include "block/block.h"
 #include "block/throttle.h"
+#include "util/iothread.h"
 #include "util/timer.h"
 
 #define BLOCK_SECTOR 512
@@ -105,6 +106,7 @@ struct block_backend {
 	bool write_cache;
 	enum block_detect_zeroes detect_zeroes;
 	char *serial;
+	struct engine *engine;         /* of its I/O thread; NULL: the main thread's */
 	const struct block_user *user; /* copied; NULL: none */
 	char *qdev;
 	enum { POLICY_REPORT, POLICY_STOP, POLICY_IGNORE, POLICY_ENOSPC } rerror, werror;
@@ -117,6 +119,7 @@ struct block_backend {
 
 struct block_req {
 	struct block_backend *b;
+	struct engine *engine;
 	struct image *img;
 	enum io_op op;
 	u64 offset, bytes; /* within the disk */
@@ -161,19 +164,39 @@ int overlay_zeroes(struct block_backend *b, u64 offset, u64 bytes);
 /* What lies below the overlay. */
 int node_base_io(struct block_backend *b, const struct io *io);
 
-/* ---- Engines. A request that is done comes back through request_done() in the main thread, or
- * in the one that drains. ---- */
+/*
+ * ---- Engines. A request that is done comes back through request_done() in the thread of its
+ * engine, or in the one that drains. ----
+ */
+struct engine {
+	struct iothread *thread; /* NULL: the main thread */
+	int users;               /* disks; the main thread's engine stays */
+	GMutex lock;             /* guards finished */
+	GQueue finished;         /* of struct block_req */
+	int done_fd;             /* eventfd: finished has some */
+	struct ring *ring;       /* io_uring; NULL: none, or not yet */
+	bool ring_tried;
+	GSource *source[2]; /* done_fd, the ring's descriptor */
+};
+
+struct engine *engine_main(void);
+/* Whose requests are about to be submitted. */
+struct engine *engine_of(struct block_backend *b);
+/* Run what is done; if nothing is, wait until something may be. */
+void engine_wait(void);
+
 void pool_submit(struct block_req *r);
 void pool_complete(struct block_req *r); /* any thread: r->ret is set */
-int pool_reap(void);                     /* runs what is done; how many */
-int pool_event_fd(void);
+int pool_reap(struct engine *e);         /* runs what is done; how many */
 
 bool uring_available(void);
 /* Return: whether the ring took it. */
 bool uring_submit(struct block_req *r);
 void uring_plug(bool plug);
-int uring_reap(void);
-int uring_event_fd(void); /* -1: no ring */
+void uring_submit_queued(struct engine *e); /* unless plugged */
+int uring_reap(struct engine *e);
+int uring_event_fd(struct engine *e); /* sets the ring up; -1: there can be none */
+void uring_free(struct engine *e);
 
 void request_done(struct block_req *r);
 /* Give a request that was checked to an engine. Machine lock held. */

@@ -6,35 +6,8 @@
 #include "util/timer.h"
 
 #include <assert.h>
-#include <glib-unix.h>
-#include <poll.h>
 
 static int in_flight; /* of all images and of none */
-
-static gboolean pool_ready(gint fd, GIOCondition cond, gpointer unused)
-{
-	pool_reap();
-	return G_SOURCE_CONTINUE;
-}
-
-static gboolean uring_ready(gint fd, GIOCondition cond, gpointer unused)
-{
-	uring_reap();
-	return G_SOURCE_CONTINUE;
-}
-
-static void watch_engines(void)
-{
-	static bool pool_watched, uring_watched;
-
-	if (!pool_watched)
-		g_unix_fd_add(pool_event_fd(), G_IO_IN, pool_ready, NULL);
-	pool_watched = true;
-	if (!uring_watched && uring_event_fd() >= 0) {
-		g_unix_fd_add(uring_event_fd(), G_IO_IN, uring_ready, NULL);
-		uring_watched = true;
-	}
-}
 
 /* ---- Statistics ---- */
 
@@ -161,7 +134,7 @@ static void submit(struct block_backend *b, struct block_req *r)
 	r->b = b;
 	r->img = b->img ? image_ref(b->img) : NULL;
 	r->start_ns = clock_ns(CLOCK_TYPE_REALTIME);
-	watch_engines();
+	r->engine = engine_of(b);
 	in_flight++;
 	if (r->img)
 		r->img->in_flight++;
@@ -239,16 +212,6 @@ void block_write_zeroes(struct block_backend *b, u64 offset, u64 bytes, unsigned
 	submit(b, r);
 }
 
-void block_plug(void)
-{
-	uring_plug(true);
-}
-
-void block_unplug(void)
-{
-	uring_plug(false);
-}
-
 /* ---- At once ---- */
 
 static int rw_now(struct block_backend *b, enum io_op op, u64 offset, void *buf, size_t len)
@@ -282,24 +245,12 @@ int block_pwrite(struct block_backend *b, u64 offset, const void *buf, size_t le
 
 /* ---- Waiting ---- */
 
-static void wait_once(void)
-{
-	struct pollfd p[] = {
-		{ .fd = pool_event_fd(), .events = POLLIN },
-		{ .fd = uring_event_fd(), .events = POLLIN }, /* -1 is skipped by poll(2) */
-	};
-
-	if (pool_reap() + uring_reap())
-		return;
-	poll(p, ARRAY_SIZE(p), -1);
-}
-
 void block_drain(struct block_backend *b)
 {
 	assert(machine_lock_held());
 	while (b->img && b->img->in_flight) {
 		throttle_release(b);
-		wait_once();
+		engine_wait();
 	}
 }
 
@@ -309,7 +260,7 @@ void block_drain_all(void)
 	while (in_flight) {
 		for (GList *l = block_nodes(); l; l = l->next)
 			throttle_release(l->data);
-		wait_once();
+		engine_wait();
 	}
 }
 

@@ -1,4 +1,4 @@
-/* block/uring.c - requests done by the kernel through one io_uring (io_uring(7)). */
+/* block/uring.c - requests done by the kernel through an io_uring of each engine (io_uring(7)). */
 #include "block/block-priv.h"
 
 #include "util/iov.h"
@@ -10,49 +10,60 @@
 
 #define RING_ENTRIES 256
 
-/* The machine lock guards all of it. */
-static struct {
-	bool tried;
+struct ring {
 	struct io_uring ring;
-	int event_fd; /* -1: no ring */
-	int plugged;
+	int event_fd;
 	int queued; /* prepared, not submitted */
-} u = { .event_fd = -1 };
+};
 
-static void set_up(void)
+static int plugged;
+
+static struct ring *set_up(void)
 {
-	int fd;
+	struct ring *u = g_new0(struct ring, 1);
 
-	u.tried = true;
-	if (io_uring_queue_init(RING_ENTRIES, &u.ring, IORING_SETUP_CLAMP) < 0)
-		return;
-	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (fd >= 0 && !io_uring_register_eventfd(&u.ring, fd)) {
-		u.event_fd = fd;
-		return;
+	if (io_uring_queue_init(RING_ENTRIES, &u->ring, IORING_SETUP_CLAMP) < 0) {
+		g_free(u);
+		return NULL;
 	}
-	if (fd >= 0)
-		close(fd);
-	io_uring_queue_exit(&u.ring);
+	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (u->event_fd >= 0 && !io_uring_register_eventfd(&u->ring, u->event_fd))
+		return u;
+	if (u->event_fd >= 0)
+		close(u->event_fd);
+	io_uring_queue_exit(&u->ring);
+	g_free(u);
+	return NULL;
+}
+
+int uring_event_fd(struct engine *e)
+{
+	if (!e->ring_tried)
+		e->ring = set_up();
+	e->ring_tried = true;
+	return e->ring ? e->ring->event_fd : -1;
 }
 
 bool uring_available(void)
 {
-	if (!u.tried)
-		set_up();
-	return u.event_fd >= 0;
+	return uring_event_fd(engine_main()) >= 0;
 }
 
-int uring_event_fd(void)
+void uring_free(struct engine *e)
 {
-	return u.event_fd;
+	if (!e->ring)
+		return;
+	io_uring_queue_exit(&e->ring->ring);
+	close(e->ring->event_fd);
+	g_free(e->ring);
+	e->ring = NULL;
 }
 
 static bool can_take(const struct block_req *r)
 {
 	const struct image *img = r->img;
 
-	if (!img->uring || r->b->overlay || r->b->fmt)
+	if (!img->uring || !r->engine->ring || r->b->overlay || r->b->fmt)
 		return false;
 	if (r->op == IO_FLUSH)
 		return img->writable && !img->o.no_flush;
@@ -72,28 +83,29 @@ static bool can_take(const struct block_req *r)
 	return true;
 }
 
-static void submit(void)
+static void submit(struct ring *u)
 {
-	int n = io_uring_submit(&u.ring);
+	int n = io_uring_submit(&u->ring);
 
 	/* What the kernel did not take now (-EAGAIN, -EBUSY) stays in the queue for the next try:
 	 * the next request, or the next completion. */
 	if (n > 0)
-		u.queued -= n;
+		u->queued -= n;
 }
 
 bool uring_submit(struct block_req *r)
 {
+	struct ring *u = r->engine->ring;
 	struct io_uring_sqe *sqe;
 	int rwf = r->flags & BLOCK_FUA && !r->img->o.no_flush ? RWF_DSYNC : 0;
 	u64 offset = r->offset + r->b->base;
 
 	if (!can_take(r))
 		return false;
-	sqe = io_uring_get_sqe(&u.ring);
+	sqe = io_uring_get_sqe(&u->ring);
 	if (!sqe) {
-		submit();
-		sqe = io_uring_get_sqe(&u.ring);
+		submit(u);
+		sqe = io_uring_get_sqe(&u->ring);
 		if (!sqe)
 			return false;
 	}
@@ -104,17 +116,21 @@ bool uring_submit(struct block_req *r)
 	else
 		io_uring_prep_fsync(sqe, r->img->fd, IORING_FSYNC_DATASYNC);
 	io_uring_sqe_set_data(sqe, r);
-	u.queued++;
-	if (!u.plugged)
-		submit();
+	u->queued++;
+	if (!plugged)
+		submit(u);
 	return true;
 }
 
 void uring_plug(bool plug)
 {
-	u.plugged += plug ? 1 : -1;
-	if (!u.plugged && u.queued)
-		submit();
+	plugged += plug ? 1 : -1;
+}
+
+void uring_submit_queued(struct engine *e)
+{
+	if (e->ring && e->ring->queued && !plugged)
+		submit(e->ring);
 }
 
 /* Return: whether the request is done; otherwise the pool does it (again). */
@@ -133,28 +149,28 @@ static bool settle(struct block_req *r, int res)
 	return true;
 }
 
-int uring_reap(void)
+int uring_reap(struct engine *e)
 {
+	struct ring *u = e->ring;
 	struct io_uring_cqe *cqe;
 	u64 count;
 	int n = 0;
 
-	if (u.event_fd < 0)
+	if (!u)
 		return 0;
-	if (read(u.event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+	if (read(u->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		g_assert_not_reached();
-	while (!io_uring_peek_cqe(&u.ring, &cqe)) {
+	while (!io_uring_peek_cqe(&u->ring, &cqe)) {
 		struct block_req *r = io_uring_cqe_get_data(cqe);
 		int res = cqe->res;
 
-		io_uring_cqe_seen(&u.ring, cqe);
+		io_uring_cqe_seen(&u->ring, cqe);
 		n++;
 		if (settle(r, res))
 			request_done(r);
 		else
 			pool_submit(r);
 	}
-	if (u.queued && !u.plugged)
-		submit();
+	uring_submit_queued(e);
 	return n;
 }

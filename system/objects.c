@@ -8,6 +8,7 @@
 #include "monitor/monitor.h"
 #include "secret.h"
 #include "util/error.h"
+#include "util/iothread.h"
 #include "util/keyval.h"
 
 struct object_type {
@@ -118,6 +119,42 @@ static const struct object_prop secret_props[] = {
 	{ .name = NULL },
 };
 
+/* ---- I/O threads ---- */
+
+static void *iothread_create_object(struct emulator *e, const char *type, const char *id,
+				    JsonObject *opts, GError **err)
+{
+	u64 poll = 0;
+
+	if (keyval_take_u64(opts, "poll-max-ns", &poll, err) == -EINVAL)
+		return NULL;
+	if (poll) {
+		error_set(err,
+			  "'poll-max-ns=%" PRIu64 "' is not supported: I/O threads sleep until "
+			  "there is work; use poll-max-ns=0",
+			  poll);
+		return NULL;
+	}
+	if (keyval_reject_rest(opts, type, err))
+		return NULL;
+	return iothread_create(id);
+}
+
+static void iothread_destroy_object(void *object)
+{
+	iothread_destroy(object);
+}
+
+static bool iothread_object_in_use(const void *object)
+{
+	return iothread_in_use(object);
+}
+
+static const struct object_prop iothread_props[] = {
+	{ "poll-max-ns", "int", "nanoseconds to wait busily for work (only 0)", "0" },
+	{ .name = NULL },
+};
+
 /* ---- Monitors ---- */
 
 static void *monitor_create_object(struct emulator *e, const char *type, const char *id,
@@ -166,6 +203,8 @@ static const struct object_prop qmp_props[] = {
 /* ---- Types ---- */
 
 static const struct object_type types[] = {
+	{ "iothread", "event-loop-base", "a thread that serves devices", iothread_props,
+	  iothread_create_object, iothread_destroy_object, iothread_object_in_use },
 	{ "memory-backend-ram", "memory-backend", "anonymous memory", ram_props, memory_create,
 	  memory_destroy, memory_in_use },
 	{ "memory-backend-memfd", "memory-backend", "memory of a memfd", memfd_props, memory_create,
@@ -203,8 +242,8 @@ const char *const *objects_types(void)
 
 const char *const *objects_families(void)
 {
-	static const char *const families[] = { "memory-backend", "rng-backend", "secret-common",
-						"monitor", NULL };
+	static const char *const families[] = { "event-loop-base", "memory-backend", "rng-backend",
+						"secret-common",   "monitor",        NULL };
 
 	return families;
 }

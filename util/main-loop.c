@@ -4,7 +4,6 @@
 #include "util/base.h"
 #include "util/lock.h"
 
-static GPollFunc glib_poll;
 static bool quit_requested;
 
 struct call {
@@ -18,19 +17,19 @@ static int poll_unlocked(GPollFD *fds, guint nfds, int timeout)
 	int ret;
 
 	machine_unlock();
-	ret = glib_poll(fds, nfds, timeout);
+	ret = g_poll(fds, nfds, timeout);
 	machine_lock();
 	return ret;
 }
 
+void main_loop_poll_unlocked(GMainContext *ctx)
+{
+	g_main_context_set_poll_func(ctx, poll_unlocked);
+}
+
 void main_loop_init(void)
 {
-	GMainContext *ctx = g_main_context_default();
-
-	if (!glib_poll) {
-		glib_poll = g_main_context_get_poll_func(ctx);
-		g_main_context_set_poll_func(ctx, poll_unlocked);
-	}
+	main_loop_poll_unlocked(g_main_context_default());
 	machine_lock();
 }
 

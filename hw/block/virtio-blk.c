@@ -233,11 +233,17 @@ static int blk_realize(struct device *dev, GError **err)
 	ret = virtio_device_init(&blk->vdev, &blk_class, blk->opt_num_queues, err);
 	if (ret)
 		goto fail_attach;
+	ret = virtio_set_iothread(&blk->vdev, blk->iothread, err);
+	if (ret)
+		goto fail_init;
+	block_set_iothread(blk->drive, blk->iothread);
 	apply_write_cache(blk);
 	for (unsigned i = 0; i < blk->opt_num_queues; i++)
 		virtio_add_queue(&blk->vdev, blk->opt_queue_size, virtio_blk_handle);
 	return 0;
 
+fail_init:
+	virtio_device_finish(&blk->vdev);
 fail_attach:
 	block_detach(blk->drive);
 fail_qdev:
@@ -250,6 +256,7 @@ static void blk_unrealize(struct device *dev)
 	struct virtio_blk *blk = container_of(dev, struct virtio_blk, vdev.dev);
 
 	virtio_device_finish(&blk->vdev);
+	block_set_iothread(blk->drive, NULL);
 	block_detach(blk->drive);
 	g_free(blk->qdev);
 }
@@ -257,6 +264,8 @@ static void blk_unrealize(struct device *dev)
 static const struct property blk_props[] = {
 	VIRTIO_PROPS(struct virtio_blk),
 	PROP(struct virtio_blk, drive, "drive", DRIVE, NULL, "id or node name of the image"),
+	PROP_OBJECT(struct virtio_blk, iothread, "iothread", "iothread",
+		    "id of the -object iothread that serves the queues"),
 	PROP(struct virtio_blk, opt_serial, "serial", STR, NULL, "serial number, 20 bytes"),
 	PROP(struct virtio_blk, opt_num_queues, "num-queues", U16, "65535", "65535: automatic"),
 	PROP(struct virtio_blk, opt_queue_size, "queue-size", U16, "256", "entries of a queue"),

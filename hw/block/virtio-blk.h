@@ -12,6 +12,7 @@
 struct virtio_blk {
 	struct virtio_device vdev;
 	struct block_backend *drive;
+	struct iothread *iothread; /* NULL: none */
 	struct block_user user;
 	char *qdev;
 	bool initial_wce;

@@ -333,7 +333,9 @@ static void notifier_on(struct virtio_mmio *mmio, struct accel *accel, struct vi
 		vq->notify_fd = -1;
 		return;
 	}
-	vq->notify_source = g_unix_fd_add(vq->notify_fd, G_IO_IN, kicked, vq);
+	vq->notify_source = g_unix_fd_source_new(vq->notify_fd, G_IO_IN);
+	g_source_set_callback(vq->notify_source, G_SOURCE_FUNC(kicked), vq, NULL);
+	g_source_attach(vq->notify_source, iothread_context(vq->vdev->iothread));
 }
 
 static void notifier_off(struct virtio_mmio *mmio, struct accel *accel, struct virtqueue *vq)
@@ -341,7 +343,8 @@ static void notifier_off(struct virtio_mmio *mmio, struct accel *accel, struct v
 	struct ioeventfd e = queue_ioeventfd(mmio, vq);
 
 	accel->ops->ioeventfd_del(accel, &e);
-	g_source_remove(vq->notify_source);
+	g_source_destroy(vq->notify_source);
+	g_clear_pointer(&vq->notify_source, g_source_unref);
 	close(vq->notify_fd);
 	vq->notify_fd = -1;
 }

@@ -205,6 +205,15 @@ static int choose_interfaces(struct virtio_pci *p, GError **err)
 	return -EINVAL;
 }
 
+/* Command lines for QEMU, whose cards have a ROM to boot from, say that there shall be none. */
+static int check_rom(const struct virtio_pci *p, GError **err)
+{
+	if (!p->opt_romfile || !p->opt_romfile[0])
+		return 0;
+	error_set(err, "romfile=%s: option ROMs are not supported; use romfile=", p->opt_romfile);
+	return -EINVAL;
+}
+
 static void add_power_management(struct pci_device *d)
 {
 	u16 at = pci_add_capability(d, PCI_CAP_ID_PM, PCI_PM_SIZEOF);
@@ -258,7 +267,7 @@ static int virtio_pci_realize(struct device *dev, GError **err)
 {
 	struct virtio_pci *p = (struct virtio_pci *)dev;
 	const struct kind *k = kind_of(dev);
-	int ret = choose_interfaces(p, err) ?: init_pci(p, k, err);
+	int ret = check_rom(p, err) ?: choose_interfaces(p, err) ?: init_pci(p, k, err);
 
 	if (ret)
 		return ret;
@@ -301,6 +310,7 @@ static const struct property virtio_pci_props[] = {
 	     "offer only the interface before Virtio 1.0"),
 	PROP(struct virtio_pci, opt_vectors, "vectors", U32, "4294967295",
 	     "MSI-X vectors; 0: none; 4294967295: as many as the device has use for"),
+	PROP(struct virtio_pci, opt_romfile, "romfile", STR, NULL, "option ROM (only empty: none)"),
 	PROP_END,
 };
 
@@ -308,6 +318,7 @@ static const struct property non_transitional_props[] = {
 	PCI_PROPS(struct virtio_pci),
 	PROP(struct virtio_pci, opt_vectors, "vectors", U32, "4294967295",
 	     "MSI-X vectors; 0: none; 4294967295: as many as the device has use for"),
+	PROP(struct virtio_pci, opt_romfile, "romfile", STR, NULL, "option ROM (only empty: none)"),
 	PROP_END,
 };
 

@@ -39,6 +39,7 @@ struct virtio_pci {
 	int opt_disable_legacy; /* enum on_off_auto */
 	bool opt_disable_modern;
 	u32 opt_vectors;
+	char *opt_romfile;
 };
 
 static inline struct virtio_pci *virtio_pci_of(struct virtio_bus *bus)

@@ -35,7 +35,8 @@ bool virtio_live(const struct virtio_device *vdev)
 void virtio_kick(struct virtio_device *vdev, unsigned queue)
 {
 	/* A kick that comes too early is not lost: see kick_all(). */
-	if (queue < vdev->nqueues && virtio_live(vdev) && vdev->vqs[queue].ready)
+	if (queue < vdev->nqueues && virtio_live(vdev) && vdev->vqs[queue].ready &&
+	    !virtio_leave_to_iothread(&vdev->vqs[queue]))
 		vdev->vqs[queue].handle(vdev, &vdev->vqs[queue]);
 }
 
@@ -116,6 +117,7 @@ void virtio_device_finish(struct virtio_device *vdev)
 	struct vm *vm = vdev->dev.machine->vm;
 
 	virtio_device_reset(&vdev->dev);
+	virtio_drop_iothread(vdev);
 	vdev->bus->vdev = NULL;
 	notifier_remove(&vm->state_notifiers, &vdev->vm_notifier);
 	address_space_unlisten(vm->memory, &vdev->listener);

@@ -15,10 +15,12 @@
 #include <sys/uio.h>
 
 struct block_backend;
+struct iothread;
 
 /* ---- Requests ---------------------------------------------------------------------------- */
 
-/* Runs in the main thread with the machine lock held, never before the submitting call returned.
+/* Runs in the main thread, or in the I/O thread that the disk was given to, with the machine lock
+ * held, never before the submitting call returned.
  * @ret: 0, or -errno (a short file reads as zeroes; beyond the device's end is -EIO). */
 typedef void block_done_fn(void *opaque, int ret);
 
@@ -119,6 +121,10 @@ struct block_user {
 int block_attach(struct block_backend *b, const struct block_user *user, bool writable,
 		 GError **err);
 void block_detach(struct block_backend *b); /* drains */
+
+/* block_set_iothread() - where requests of the disk are submitted and completed from now on. NULL:
+ * in the main thread. Drains. Until then the thread cannot be removed. */
+void block_set_iothread(struct block_backend *b, struct iothread *thread);
 
 /* block_qdev() - block_user.qdev of the device that has the image; "" if none has. */
 const char *block_qdev(const struct block_backend *b);

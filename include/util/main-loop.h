@@ -4,6 +4,7 @@
 #ifndef UTIL_MAIN_LOOP_H
 #define UTIL_MAIN_LOOP_H
 
+#include <glib.h>
 #include <stdbool.h>
 
 /*
@@ -13,6 +14,13 @@
  * machine lock.
  */
 void main_loop_init(void);
+
+/*
+ * main_loop_poll_unlocked() - make another context drop the machine lock while it polls.
+ *
+ * Context: any thread, before the context is run.
+ */
+void main_loop_poll_unlocked(GMainContext *ctx);
 
 /*
  * main_loop_run() - dispatch sources until main_loop_quit().

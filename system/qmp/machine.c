@@ -5,8 +5,10 @@
 #include "hw/machine.h"
 #include "hw/property.h"
 #include "system/emulator.h"
+#include "system/objects.h"
 #include "system/options-query.h"
 #include "util/error.h"
+#include "util/iothread.h"
 
 #include <unistd.h>
 
@@ -81,9 +83,24 @@ struct qapi_accelerator_info *qmp_query_accelerators(struct machine *m, GError *
 	return info;
 }
 
+static void add_iothread(const char *id, const char *type, void *object, void *list)
+{
+	struct qapi_io_thread_info *info;
+
+	if (strcmp(type, "iothread"))
+		return;
+	info = g_new0(struct qapi_io_thread_info, 1);
+	info->id = g_strdup(id);
+	info->thread_id = iothread_tid(object);
+	g_ptr_array_add(list, info); /* the rest is 0: they do not wait busily */
+}
+
 GPtrArray *qmp_query_iothreads(struct machine *m, GError **err)
 {
-	return qapi_io_thread_info_list_new(); /* devices are served by the main thread */
+	GPtrArray *list = qapi_io_thread_info_list_new();
+
+	objects_foreach(emulator_of(m)->objects, add_iothread, list);
+	return list;
 }
 
 GPtrArray *qmp_query_command_line_options(struct machine *m,

@@ -56,11 +56,14 @@ class Disk(DeviceTest):
     def start(self, *args, drive=''):
         board = self.board('-m', '16M', '-drive', 'file=%s,format=raw,if=none,id=d%s' % (self.image, drive),
                            '-device', 'virtio-blk,drive=d,serial=TIDE-1', *args)
+        self.begin(board)
+        return board
+
+    def begin(self, board):
         self.device = mmio.Device.find(board.bus, mmio.BLOCK)
         self.agreed = self.device.negotiate(self.F_FLUSH)
         self.queue = mmio.Queue(self.device, 0, RINGS)
         self.device.go()
-        return board
 
     def request(self, kind, sector, *data):
         """Returns the status byte and what the device wrote before it."""
@@ -227,6 +230,70 @@ class Disk(DeviceTest):
         board.qmp.cmd('cont')
         self.queue.wait(self)
         self.assertEqual(board.qmp.cmd('query-block')[0]['io-status'], 'ok')
+
+
+class DiskInThread(Disk):
+    """The same with an I/O thread, and that it is the thread which does the work."""
+
+    THREAD = ('-object', 'iothread,id=io0')
+
+    def start(self, *args, drive='', **kwargs):
+        board = self.board('-m', '16M', *self.THREAD, '-drive',
+                           'file=%s,format=raw,if=none,id=d%s' % (self.image, drive),
+                           '-device', 'virtio-blk,drive=d,serial=TIDE-1,iothread=io0', *args)
+        self.begin(board)
+        return board
+
+    @staticmethod
+    def woken(board, tid):
+        """How often a thread has slept."""
+        with open('/proc/%d/task/%d/status' % (board.process.pid, tid), encoding='ascii') as status:
+            return int([line for line in status if line.startswith('voluntary')][0].split()[1])
+
+    def check_thread(self, drive):
+        board = self.start(drive=drive)
+        (info,) = board.qmp.cmd('query-iothreads')
+        self.assertEqual((info['id'], info['poll-max-ns']), ('io0', 0))
+        with open('/proc/%d/task/%d/comm' % (board.process.pid, info['thread-id']), encoding='ascii') as comm:
+            self.assertEqual(comm.read(), 'IO io0\n')
+        before = self.woken(board, info['thread-id'])
+        for _ in range(50):
+            self.assertEqual(self.request(self.IN, 5, SECTOR), (0, bytes([5]) * SECTOR))
+        self.assertGreaterEqual(self.woken(board, info['thread-id']), before + 50)
+
+    def test_thread_with_a_pool(self):
+        self.check_thread(',aio=threads')
+
+    def test_thread_with_a_ring(self):
+        self.check_thread(',aio=io_uring')
+
+    def test_two_disks_and_unplug(self):
+        board = self.start('-drive', 'if=none,id=e,file.driver=null-co,format=raw', '-device',
+                           'virtio-blk,drive=e,iothread=io0', '-object', 'iothread,id=io1')
+        self.assertEqual([info['id'] for info in board.qmp.cmd('query-iothreads')], ['io0', 'io1'])
+        self.assert_refused(board, 'object-del', 'io0.*in use', id='io0')
+        board.qmp.cmd('object-del', id='io1')
+        self.assertEqual([info['id'] for info in board.qmp.cmd('query-iothreads')], ['io0'])
+        board.qmp.cmd('object-add', qom_type='iothread', id='io1', poll_max_ns=0)
+        self.assertRegex(board.qmp.hmp('info iothreads'), 'io1:')
+        self.assertEqual(self.request(self.IN, 5, SECTOR), (0, bytes([5]) * SECTOR))
+
+    def test_busy_when_the_vm_stops(self):
+        """Requests are finished, kicks that came too late are made up for."""
+        board = self.start()
+        for _ in range(10):
+            for _ in range(5):
+                self.queue.add(struct.pack('<IIQ', self.IN, 0, 1), SECTOR, 1)
+            self.queue.kick()
+            board.qmp.cmd('stop')
+            board.qmp.cmd('cont')
+            self.queue.wait(self)
+
+    def test_refused(self):
+        board = self.start()
+        for options, text in (({'poll_max_ns': 32768}, 'poll-max-ns=32768.*use poll-max-ns=0'),
+                              ({'thread_pool_max': 4}, 'thread-pool-max')):
+            self.assert_refused(board, 'object-add', text, qom_type='iothread', id='x', **options)
 
 
 class Entropy(DeviceTest):

@@ -13,6 +13,7 @@
 #include "hw/virtio/virtqueue.h"
 #include "memory/address-space.h"
 #include "migration/state.h"
+#include "util/iothread.h"
 
 /* Bits of the interrupt status: virtio-mmio's InterruptStatus (4.2.2), virtio-pci's ISR. */
 #define VIRTIO_ISR_QUEUE  0x1
@@ -90,6 +91,9 @@ struct virtio_device {
 	struct notifier vm_notifier;
 	bool vm_running;
 	bool notifiers_on;
+	struct iothread *iothread; /* handles the queues; NULL: whoever is kicked */
+	int kick_fd;               /* eventfd for it */
+	GSource *kick_source;
 
 	/* Properties. */
 	bool opt_indirect, opt_event_idx, opt_packed, opt_iommu;
@@ -115,6 +119,17 @@ void virtio_device_finish(struct virtio_device *vdev);
 
 /* virtio_add_queue() - the next queue. @size: entries, a power of two <= VIRTQUEUE_MAX_SIZE. */
 struct virtqueue *virtio_add_queue(struct virtio_device *vdev, u16 size, virtqueue_handler *handle);
+
+/*
+ * virtio_set_iothread() - have all queues handled in a thread; after virtio_device_init().
+ * @t: NULL: no thread. virtio_device_finish() lets go of it.
+ *
+ * Return: 0, or -errno with @err.
+ */
+int virtio_set_iothread(struct virtio_device *vdev, struct iothread *t, GError **err);
+void virtio_drop_iothread(struct virtio_device *vdev);
+/* virtio_leave_to_iothread() - a kick: false if the caller is to handle the queue. */
+bool virtio_leave_to_iothread(struct virtqueue *vq);
 
 /* virtio_device_reset() - what the driver does by writing 0 to the status; device_type.reset. */
 void virtio_device_reset(struct device *dev);

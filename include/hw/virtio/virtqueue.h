@@ -46,7 +46,8 @@ struct virtqueue {
 	struct virtq_area desc, avail, used; /* valid for map_generation */
 	u64 map_generation;                  /* of vdev when the areas were looked up; 0: never */
 	int notify_fd;                       /* ioeventfd; -1: none */
-	guint notify_source;
+	GSource *notify_source;
+	bool kicked; /* for the I/O thread that serves the device */
 };
 
 /* Where a piece of a device-writable buffer lies, for dirty tracking. */
