@@ -96,6 +96,54 @@ class Operations(LibvirtTest):
             self.wait_for(lambda: 'ea:76' not in self.virsh('domiflist'), 'the card is gone')
         self.check_guest()
 
+    def limits(self, disk):
+        """What libvirt has asked the emulator for, without what is 0 or empty."""
+        lines = [line.split(':') for line in self.virsh('blkdeviotune', disk).split('\n') if ':' in line]
+        return {key.strip(): value.strip() for key, value in lines if value.strip() not in ('0', '')}
+
+    def test_limits(self):
+        self.virsh('blkdeviotune', 'vda', '--total-iops-sec', '100', '--total-iops-sec-max', '200',
+                   '--total-iops-sec-max-length', '3', '--size-iops-sec', '8192', '--write-bytes-sec', '1048576',
+                   '--group-name', 'both', '--live')
+        first = {'total_iops_sec': '100', 'total_iops_sec_max': '200', 'total_iops_sec_max_length': '3',
+                 'size_iops_sec': '8192', 'write_bytes_sec': '1048576', 'group_name': 'both'}
+        shown = self.limits('vda')
+        self.assertEqual({key: shown.get(key) for key in first}, first)
+        disk = self.path('d2.raw')
+        with open(disk, 'wb') as image:
+            image.truncate(1 << 20)
+        self.virsh('attach-disk', disk, 'vdb', '--targetbus', 'virtio', '--live')
+        self.virsh('blkdeviotune', 'vdb', '--total-iops-sec', '150', '--group-name', 'both', '--live')
+        told = self.virsh('qemu-monitor-command', '--pretty', '{"execute":"query-block"}')
+        self.assertEqual(re.findall(r'"iops": (\d+)', told), ['150', '150'])
+        self.assertEqual(re.findall(r'"group": "(.*)"', told), ['both', 'both'])
+        self.refused('total.*(read|write)|cannot be set', 'blkdeviotune', 'vda', '--total-iops-sec', '100',
+                     '--read-iops-sec', '100', '--live')
+        self.virsh('blkdeviotune', 'vda', '--total-iops-sec', '0', '--total-iops-sec-max', '0',
+                   '--total-iops-sec-max-length', '0', '--size-iops-sec', '0', '--write-bytes-sec', '0', '--live')
+        self.assertNotIn('total_iops_sec', self.limits('vda'))
+        self.check_guest()
+
+    def test_iothreads(self):
+        self.virsh('iothreadadd', '1', '--live')
+        self.virsh('iothreadadd', '7', '--live')
+        self.assertEqual([line.split()[0] for line in self.virsh('iothreadinfo').split('\n')], ['1', '7'])
+        self.virsh('iothreaddel', '1', '--live')
+        self.assertEqual([line.split()[0] for line in self.virsh('iothreadinfo').split('\n')], ['7'])
+        disk, plugged = self.path('d2.raw'), pathlib.Path(self.path('plugged.xml'))
+        with open(disk, 'wb') as image:
+            image.truncate(1 << 20)
+        plugged.write_text("<disk type='file' device='disk'><driver name='qemu' type='raw' iothread='7'/>"
+                           "<source file='%s'/><target dev='vdb' bus='virtio'/></disk>" % disk, 'ascii')
+        self.virsh('attach-device', str(plugged), '--live')
+        self.refused('7', 'iothreaddel', '7', '--live')
+        self.virsh('detach-disk', 'vdb', '--live')
+        self.wait_for(lambda: 'vdb' not in self.virsh('domblklist'), 'the disk is gone')
+        self.virsh('iothreaddel', '7', '--live')
+        self.assertEqual(self.virsh('iothreadinfo').split('\n')[0].split()[:1] or ['No'], ['No'])
+        self.refused('poll-max-ns', 'iothreadset', '7', '--poll-max-ns', '5', '--live')
+        self.check_guest()
+
     def test_monitor_commands(self):
         self.assertIn('VM status: running', self.virsh('qemu-monitor-command', '--hmp', 'info status'))
         self.assertIn('"running":true', self.virsh('qemu-monitor-command', '{"execute":"query-status"}'))
@@ -135,7 +183,6 @@ class Operations(LibvirtTest):
         self.check_guest()
 
     def test_not_there(self):
-        self.refused('IOThreads not supported|iothread', 'iothreadadd', '1')    # libvirt 9, libvirt 12
         self.refused('no screens', 'screenshot', self.path('x.png'))
         self.refused('storage type raw', 'snapshot-create-as', 's1')
 
