@@ -214,6 +214,12 @@ static int run_command(struct incoming *in, u16 cmd, u16 len, GError **err)
 		state_get_cstr8(&in->r, block);
 		return in->r.error ? -EINVAL : verify_answer_block(in, block, err);
 	}
+	if (in->peer_is_ours && cmd == CMD_OWN_ERROR) {
+		g_autofree char *text = state_get_text(&in->r, len);
+
+		error_set(err, "the sender gave up: %s", text);
+		return -EPROTO;
+	}
 	error_set(err,
 		  "command %u (%u bytes) is not supported: post-copy, packages and COLO are not",
 		  cmd, len);

@@ -61,14 +61,6 @@ static int take_page_hashes(struct return_path *rp, struct state_reader *r, u16 
 	return 0;
 }
 
-static char *take_text(struct state_reader *r, u16 len)
-{
-	g_autofree char *text = g_malloc0(len + 1);
-
-	state_get_buffer(r, text, len);
-	return g_utf8_make_valid(text, -1);
-}
-
 /* One message whose data is in the reader's buffer. Lock held. */
 static int take_message(struct return_path *rp, struct state_reader *r, u16 type, u16 len,
 			GError **err)
@@ -101,7 +93,7 @@ static int take_message(struct return_path *rp, struct state_reader *r, u16 type
 		return 0;
 	case RP_OWN_ERROR:
 		g_free(rp->peer_error);
-		rp->peer_error = take_text(r, len);
+		rp->peer_error = state_get_text(r, len);
 		return 0;
 	case RP_OWN_BLOCK_HASH: return take_block_hash(rp, r, len, err);
 	case RP_OWN_PAGE_HASHES: return take_page_hashes(rp, r, len, err);

@@ -39,6 +39,15 @@ static int ping(struct source *s, u32 value, GError **err)
 	return source_command(s, CMD_PING, &be, sizeof(be), err);
 }
 
+/* Who watches the receiver only is told the cause too, and not that the stream ends early. */
+static void tell_receiver(struct source *s, const GError *error)
+{
+	size_t len = MIN(strlen(error->message), UINT16_MAX);
+
+	if (!source_command(s, CMD_OWN_ERROR, error->message, len, NULL))
+		send_queue_flush(&s->q, NULL);
+}
+
 /* Asks the receiver what it is; one of our kind answers with its description. */
 static int meet_receiver(struct source *s, GError **err)
 {
@@ -69,7 +78,10 @@ static int meet_receiver(struct source *s, GError **err)
 	if (!hello)
 		return 0;
 	s->peer_is_ours = true;
-	return peer_check(s, hello, err);
+	ret = peer_check(s, hello, err);
+	if (ret)
+		tell_receiver(s, *err);
+	return ret;
 }
 
 int source_setup(struct source *s, GError **err)

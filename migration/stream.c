@@ -226,6 +226,14 @@ void state_skip(struct state_reader *r, u64 n)
 	}
 }
 
+char *state_get_text(struct state_reader *r, size_t len)
+{
+	g_autofree char *text = g_malloc0(len + 1);
+
+	state_get_buffer(r, text, len);
+	return g_utf8_make_valid(text, -1);
+}
+
 void state_get_cstr8(struct state_reader *r, char *out)
 {
 	u8 len = state_get_u8(r);

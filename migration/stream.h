@@ -56,6 +56,9 @@ bool state_fill_into(struct state_reader *r, void *buf, size_t len);
 /* state_peek() - as state_fill(), but a short stream is no error. Return: bytes there, <= @n. */
 size_t state_peek(struct state_reader *r, size_t n);
 
+/* state_get_text() - @len bytes as valid UTF-8. Return: to be freed by the caller. */
+char *state_get_text(struct state_reader *r, size_t len);
+
 /* state_get_cstr8() - a counted string; embedded NUL bytes are refused. @out: 256 bytes. */
 void state_get_cstr8(struct state_reader *r, char *out);
 

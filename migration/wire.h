@@ -31,6 +31,7 @@ enum stream_command {
 	CMD_SWITCHOVER_START = 11,
 	CMD_OWN_VERIFY = 0x5401,       /* hash all RAM blocks and report them */
 	CMD_OWN_VERIFY_BLOCK = 0x5402, /* cstr8 block: report the hash of each page */
+	CMD_OWN_ERROR = 0x5403,        /* text: why the sender gives up */
 };
 
 enum return_message {

@@ -83,6 +83,10 @@ static void test_missing_device(void)
 	g_autofree char *uri = fake_vm_listen(b);
 
 	run_failing(a, uri, "the receiver has no device '0000:00:01.0/fake' instance 0");
+	pump_incoming(b, "failed");
+	g_assert_cmpstr(b->incoming_error, ==,
+			"the sender gave up: the receiver has no device '0000:00:01.0/fake' "
+			"instance 0");
 	fake_vm_destroy(a);
 	fake_vm_destroy(b);
 }
