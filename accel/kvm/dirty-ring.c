@@ -13,15 +13,10 @@
  * Rings are harvested when a client syncs, when a vCPU finds its ring full, and before that by a
  * reaper, which sleeps until it expects the fullest ring to be half full.
  *
- * Overflow. A kernel must make room for entries that come after it has noticed that the ring is
- * full, but some push more than that and overwrite unharvested entries. Then pages are lost, and
- * the kernel counts more entries in use than there are: after a reset the excess stays between
- * the kernel's reset index and its push index as a gap of entries that were never handed out, so
- * that nothing is found at our fetch index, and the ring is full for ever. See repair().
+ * What happens when a kernel pushes more than there is room for: ring-repair.c.
  */
-#include "accel/kvm/kvm.h"
+#include "accel/kvm/ring.h"
 #include "util/error.h"
-#include "util/log.h"
 #include "util/timer.h"
 
 #if defined(__x86_64__)
@@ -30,31 +25,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What the kernel may keep free when it calls a ring full: 64 entries, and the 512 of a hardware
- * buffer (KVM_DIRTY_RING_RSVD_ENTRIES, PML; Linux virt/kvm, arch/x86). */
-#define RING_RESERVED 576
-
 #define REAPER_MIN_US 1000
 #define REAPER_MAX_US 500000
 
 /* A reset that fails this often in a row at ring-full exits stops the VM. */
 #define RESET_TRIES   100
 #define RESET_WAIT_US 1000
-
-static struct kvm_dirty_gfn *entry_at(const struct kvm_ring *ring, u32 pos)
-{
-	return &ring->gfns[pos & (ring->entries - 1)];
-}
-
-static u32 flags_of(const struct kvm_ring *ring, u32 pos)
-{
-	return __atomic_load_n(&entry_at(ring, pos)->flags, __ATOMIC_ACQUIRE);
-}
-
-static void mark_harvested(struct kvm_ring *ring, u32 pos)
-{
-	__atomic_store_n(&entry_at(ring, pos)->flags, KVM_DIRTY_GFN_F_RESET, __ATOMIC_RELEASE);
-}
 
 /*
  * Whether the host's hardware notes writes in a buffer that KVM empties into the ring only when the
@@ -153,17 +129,6 @@ void kvm_ring_unmap(struct kvm_vcpu *kv)
 	kv->ring.gfns = NULL;
 }
 
-/* ring_lock and slots_lock held. */
-static void harvest_entry(struct kvm_accel *kvm, struct kvm_ring *ring, u32 pos)
-{
-	const struct kvm_dirty_gfn *e = entry_at(ring, pos);
-	const struct kvm_slot *s = kvm_slot_find(kvm, e->slot & 0xffff);
-
-	if (s && e->offset < s->npages)
-		dirty_map_set(&s->block->dirty, s->block_page + e->offset, 1, DIRTY_ALL);
-	mark_harvested(ring, pos);
-}
-
 /* In order, up to what the kernel can have pushed without overflow. ring_lock and slots_lock held.
  * Return: entries harvested. */
 static u32 harvest(struct kvm_vcpu *kv)
@@ -172,137 +137,14 @@ static u32 harvest(struct kvm_vcpu *kv)
 	u32 n = 0;
 
 	while (ring->fetch - ring->reset < ring->entries &&
-	       flags_of(ring, ring->fetch) & KVM_DIRTY_GFN_F_DIRTY) {
-		harvest_entry(kv->kvm, ring, ring->fetch);
+	       ring_flags(ring, ring->fetch) & KVM_DIRTY_GFN_F_DIRTY) {
+		ring_harvest_entry(kv->kvm, ring, ring->fetch);
 		__atomic_store_n(&ring->fetch, ring->fetch + 1, __ATOMIC_RELAXED);
 		n++;
 	}
 	__atomic_fetch_add(&kv->cpu->ring_pages, n, __ATOMIC_RELAXED);
 	stat_add(kv->kvm, pages_reported, n);
 	return n;
-}
-
-/* Re-protects the pages of harvested entries. ring_lock held. */
-static int reset_rings(struct kvm_accel *kvm)
-{
-	s64 start = clock_ns(CLOCK_TYPE_REALTIME);
-	int ret;
-
-	do
-		ret = kvm_vm_ioctl(kvm, KVM_RESET_DIRTY_RINGS, NULL);
-	while (ret == -EINTR);
-	stat_add(kvm, reset_calls, 1);
-	stat_add(kvm, reset_ns, clock_ns(CLOCK_TYPE_REALTIME) - start);
-	return MIN(ret, 0);
-}
-
-/* After a reset: whether the kernel has passed all that we harvested. */
-static bool note_reset(struct kvm_accel *kvm, struct kvm_ring *ring)
-{
-	if (ring->fetch != ring->reset && flags_of(ring, ring->fetch - 1) == KVM_DIRTY_GFN_F_RESET)
-		return false;
-	stat_add(kvm, reset_entries, ring->fetch - ring->reset);
-	ring->reset = ring->fetch;
-	return true;
-}
-
-/* Whether entries were pushed behind one that was not. A ring that is being filled never shows
- * that: it is looked at again from the front. */
-static bool has_gap(const struct kvm_ring *ring)
-{
-	for (u32 i = 1; i < ring->entries; i++) {
-		if (!(flags_of(ring, ring->fetch + i) & KVM_DIRTY_GFN_F_DIRTY))
-			continue;
-		return !(flags_of(ring, ring->fetch) & KVM_DIRTY_GFN_F_DIRTY);
-	}
-	return false;
-}
-
-/*
- * Brings our indices and the kernel's together again. vCPUs are paused, ring_lock and slots_lock
- * are held. Whatever is dirty anywhere in the ring is harvested. Entries between the kernel's reset
- * index and the first harvested one are a gap: the kernel has pushed beyond them, so handing them
- * back cannot carry its reset index past its push index. If nothing at all is dirty though the
- * kernel calls the ring full, at least entries - RING_RESERVED are in use.
- */
-static int repair_indices(struct kvm_vcpu *kv, bool full)
-{
-	struct kvm_ring *ring = &kv->ring;
-	u32 gap = 0, n = 0;
-	int ret;
-
-	for (u32 i = 0; i < ring->entries; i++)
-		if (flags_of(ring, ring->reset + i) & KVM_DIRTY_GFN_F_DIRTY)
-			harvest_entry(kv->kvm, ring, ring->reset + i);
-	while (gap < ring->entries && flags_of(ring, ring->reset + gap) != KVM_DIRTY_GFN_F_RESET)
-		gap++;
-	if (gap == ring->entries)
-		gap = full && ring->entries > RING_RESERVED ? ring->entries - RING_RESERVED : 0;
-	for (u32 i = 0; i < gap; i++)
-		mark_harvested(ring, ring->reset + i);
-	while (n < ring->entries && flags_of(ring, ring->reset + n) == KVM_DIRTY_GFN_F_RESET)
-		n++;
-	ret = reset_rings(kv->kvm);
-	if (!ret) {
-		ring->reset += n;
-		__atomic_store_n(&ring->fetch, ring->reset, __ATOMIC_RELAXED);
-	}
-	return ret;
-}
-
-/*
- * Pages of overwritten entries are unknown, and may be written without any further entry. So every
- * logged slot is protected anew, by turning its log off and on, and all of it counts as written.
- * vCPUs are paused.
- */
-static int rearm_everything(struct kvm_accel *kvm, GError **err)
-{
-	int ret = 0;
-
-	g_rw_lock_writer_lock(&kvm->slots_lock);
-	for (unsigned i = 0; i < kvm->slots->len; i++) {
-		struct kvm_slot *s = g_ptr_array_index(kvm->slots, i);
-
-		if (!s->logging)
-			continue;
-		if (!ret)
-			ret = kvm_slot_set(kvm, s, s->npages, false, err);
-		if (!ret)
-			ret = kvm_slot_set(kvm, s, s->npages, true, err);
-		dirty_map_set(&s->block->dirty, s->block_page, s->npages, DIRTY_ALL);
-	}
-	g_rw_lock_writer_unlock(&kvm->slots_lock);
-	return ret;
-}
-
-/* ring_lock held, slots_lock not. @full: at a ring-full exit of this vCPU that found nothing. */
-static int repair(struct kvm_vcpu *kv, bool full, GError **err)
-{
-	struct kvm_accel *kvm = kv->kvm;
-	struct kvm_ring *ring = &kv->ring;
-	bool overflow = ring->fetch - ring->reset == ring->entries;
-	/* What a known overflow left behind has been accounted for. */
-	bool lost = overflow || !ring->excess;
-	int ret;
-
-	kvm_pause(kvm);
-	g_rw_lock_reader_lock(&kvm->slots_lock);
-	ret = repair_indices(kv, full);
-	g_rw_lock_reader_unlock(&kvm->slots_lock);
-	if (ret)
-		error_set_errno(err, -ret, "KVM_RESET_DIRTY_RINGS");
-	if (!ret && lost && kvm->logging)
-		ret = rearm_everything(kvm, err);
-	kvm_unpause(kvm);
-	ring->excess = overflow;
-	if (lost) {
-		stat_add(kvm, ring_overflows, 1);
-		log_warn_once(
-			"this kernel overflows dirty rings of %u entries; what is lost counts "
-			"as written, which is slow: dirty-tracking=log suits this host better",
-			ring->entries);
-	}
-	return ret;
 }
 
 /*
@@ -319,34 +161,66 @@ static bool full_of_nothing(struct kvm_vcpu *kv)
 	return again;
 }
 
+/* Entries of all rings that the kernel has not been asked to reset yet. */
+static u64 harvested_entries(struct kvm_accel *kvm)
+{
+	u64 n = 0;
+
+	for (int i = 0; i < kvm->nvcpus; i++)
+		n += kvm->vcpus[i]->ring.fetch - kvm->vcpus[i]->ring.reset;
+	return n;
+}
+
+/* Follows the kernel's reset indices. @all: it has passed whatever was harvested; if not, entries
+ * of some ring were overwritten before their reset. */
+static void note_reset(struct kvm_accel *kvm, bool all)
+{
+	for (int i = 0; i < kvm->nvcpus; i++) {
+		struct kvm_ring *ring = &kvm->vcpus[i]->ring;
+
+		if (ring->fetch == ring->reset)
+			continue;
+		if (!all && (ring_has_harvested(ring) || ring_all_dirty(ring))) {
+			ring->overflowed = ring->stuck = true;
+			continue;
+		}
+		ring->overflowed |= ring->fetch - ring->reset == ring->entries;
+		stat_add(kvm, reset_entries, ring->fetch - ring->reset);
+		ring->reset = ring->fetch;
+	}
+}
+
 /* Harvests the rings of vCPUs @first.., @n of them, resets, repairs. @full: at a ring-full exit of
  * the one vCPU. ring_lock held. */
 static int harvest_and_reset(struct kvm_accel *kvm, int first, int n, bool full, GError **err)
 {
-	u32 found = 0;
+	u64 found = 0, harvested;
+	s64 passed = 0;
 	int ret = 0;
 
 	g_rw_lock_reader_lock(&kvm->slots_lock);
+	/* Where there may be a gap, entries are not in the order in which they were pushed. */
 	for (int i = first; i < first + n; i++)
-		found += harvest(kvm->vcpus[i]);
+		if (!kvm->vcpus[i]->ring.excess)
+			found += harvest(kvm->vcpus[i]);
 	g_rw_lock_reader_unlock(&kvm->slots_lock);
-	if (found || full)
-		ret = reset_rings(kvm);
-	if (ret) {
-		error_set_errno(err, -ret, "KVM_RESET_DIRTY_RINGS");
-		return ret;
+	harvested = harvested_entries(kvm);
+	if (harvested || full)
+		passed = kvm_ring_reset(kvm, harvested);
+	if (passed < 0) {
+		error_set_errno(err, -passed, "KVM_RESET_DIRTY_RINGS");
+		return passed;
 	}
-	for (int i = first; i < first + n && !ret; i++) {
+	note_reset(kvm, (u64)passed == harvested);
+	for (int i = 0; i < kvm->nvcpus && !ret; i++) {
 		struct kvm_vcpu *kv = kvm->vcpus[i];
-		struct kvm_ring *ring = &kv->ring;
-		bool empty = full && !found;
-		bool broken = ring->fetch - ring->reset == ring->entries ||
-			      !note_reset(kvm, ring) || ((empty || ring->excess) && has_gap(ring));
+		bool here = i >= first && i < first + n, empty = here && full && !found;
 
-		if (broken)
-			ret = repair(kv, false, err);
+		if (kv->ring.overflowed || (here && kv->ring.excess && ring_has_dirty(&kv->ring)) ||
+		    (empty && ring_has_gap(&kv->ring)))
+			ret = kvm_ring_repair(kv, false, err);
 		else if (empty && full_of_nothing(kv))
-			ret = repair(kv, true, err);
+			ret = kvm_ring_repair(kv, true, err);
 	}
 	return ret;
 }
@@ -406,7 +280,7 @@ static u32 ring_fill(const struct kvm_ring *ring)
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (flags_of(ring, fetch + mid) & KVM_DIRTY_GFN_F_DIRTY)
+		if (ring_flags(ring, fetch + mid) & KVM_DIRTY_GFN_F_DIRTY)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -427,7 +301,7 @@ void kvm_ring_check(struct kvm_vcpu *kv)
 {
 	u32 fetch = __atomic_load_n(&kv->ring.fetch, __ATOMIC_RELAXED);
 
-	if (flags_of(&kv->ring, fetch + kv->ring.entries / 2) & KVM_DIRTY_GFN_F_DIRTY)
+	if (ring_flags(&kv->ring, fetch + kv->ring.entries / 2) & KVM_DIRTY_GFN_F_DIRTY)
 		wake_reaper(kv->kvm);
 }
 

@@ -115,6 +115,9 @@ struct kvm_ring {
 	u32 fetch;   /* next entry to harvest; counts on without wrapping at entries */
 	u32 reset;   /* next entry that the kernel will reset */
 	bool excess; /* it has overflowed, and may still count too many in use */
+	/* Until it is repaired: entries were overwritten, ... */
+	bool overflowed;
+	bool stuck; /* ... also such as were harvested: how far the kernel is, is not known */
 };
 
 struct kvm_vcpu {

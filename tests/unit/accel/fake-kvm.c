@@ -42,10 +42,16 @@ static int reset_rings(struct fake_kvm *f)
 		for (;;) {
 			struct kvm_dirty_gfn *e = &r->gfns[f->reset[i] & (r->entries - 1)];
 
+			if (f->run && !f->kvm.inhibit)
+				f->run(f);
 			if (!(e->flags & KVM_DIRTY_GFN_F_RESET))
 				break;
+			/* It does not look, and calls the ring full for ever after this. */
+			g_assert_cmpuint(f->reset[i], !=, f->push[i]);
 			e->flags = 0;
 			f->reset[i]++;
+			if (f->protect)
+				f->protect(f, e->slot, e->offset, 1);
 			n++;
 		}
 	}
@@ -56,6 +62,8 @@ static int reset_rings(struct fake_kvm *f)
 static int set_slot(struct fake_kvm *f, struct kvm_userspace_memory_region *r)
 {
 	f->toggles += r->flags != f->flags[r->slot];
+	if (r->flags && !f->flags[r->slot] && f->protect)
+		f->protect(f, r->slot, 0, f->npages[r->slot]);
 	f->flags[r->slot] = r->flags;
 	return 0;
 }

@@ -33,6 +33,12 @@ struct fake_kvm {
 	/* The call with this request fails with fail_errno, if that is not 0. */
 	unsigned long fail_request;
 	int fail_errno;
+	/* If set: the vCPUs run while the rings are reset. Called before each entry, unless paused.
+	 */
+	void (*run)(struct fake_kvm *f);
+	/* If set: pages are protected from here on. */
+	void (*protect)(struct fake_kvm *f, u32 slot, u64 offset, u64 n);
+	void *opaque;
 };
 
 /* fake_kvm_create() - a block of @npages, no slots, @ncpus vCPUs with rings of @entries. */

@@ -201,6 +201,116 @@ static void test_overwritten_while_harvested(void)
 	fake_kvm_destroy(f);
 }
 
+/*
+ * A guest that writes at random, also while rings are harvested and reset, under a kernel that lets
+ * it push @beyond entries more than there is room for. A page that is written is in the next copy,
+ * whatever was lost: checked each time that the guest stands still.
+ */
+struct model {
+	u32 written[NPAGES], copied[NPAGES];
+	bool protected[NPAGES];
+	u32 beyond;
+	int budget; /* writes left for while the rings are reset */
+};
+
+static void model_protect(struct fake_kvm *f, u32 slot, u64 offset, u64 n)
+{
+	struct model *m = f->opaque;
+
+	for (u64 i = 0; i < n; i++)
+		m->protected[(slot ? 1000 : 0) + offset + i] = true;
+}
+
+static void model_write(struct fake_kvm *f, int cpu)
+{
+	struct model *m = f->opaque;
+	u32 page = g_test_rand_int_range(0, NPAGES);
+
+	m->written[page]++;
+	if (!m->protected[page])
+		return;
+	m->protected[page] = false;
+	fake_kvm_push(f, cpu, page >= 1000, page >= 1000 ? page - 1000 : page);
+}
+
+/* A vCPU that is called full leaves the guest, but late. */
+static bool may_run(struct fake_kvm *f, int cpu)
+{
+	struct model *m = f->opaque;
+
+	return fake_kvm_used(f, cpu) < FULL_AT + m->beyond;
+}
+
+static void model_run(struct fake_kvm *f)
+{
+	struct model *m = f->opaque;
+
+	if (m->budget <= 0 || g_test_rand_int_range(0, 8))
+		return;
+	for (int n = g_test_rand_int_range(0, 400); n && m->budget > 0; n--, m->budget--)
+		for (int cpu = 0; cpu < f->kvm.nvcpus; cpu++)
+			if (may_run(f, cpu))
+				model_write(f, cpu);
+}
+
+static void model_copy(struct fake_kvm *f)
+{
+	struct model *m = f->opaque;
+	u64 taken[BITMAP_WORDS(NPAGES)] = { 0 };
+
+	m->budget = g_test_rand_int_range(0, 2000);
+	sync_ok(f);
+	m->budget = 0;
+	dirty_map_take(&f->block.dirty, DIRTY_MIGRATION, 0, NPAGES, taken);
+	for (u32 page = 0; page < NPAGES; page++) {
+		if (!bitmap_test(taken, page))
+			continue;
+		m->copied[page] = m->written[page];
+		/* A page that was copied and not protected is lost with the next write. */
+		for (int cpu = 0; cpu < f->kvm.nvcpus; cpu++)
+			if (!g_test_rand_int_range(0, 4) && may_run(f, cpu))
+				model_write(f, cpu);
+	}
+}
+
+static void test_model(gconstpointer beyond)
+{
+	struct model *m = g_new0(struct model, 1);
+	struct fake_kvm *f = create(2);
+
+	f->opaque = m;
+	f->run = model_run;
+	f->protect = model_protect;
+	m->beyond = GPOINTER_TO_UINT(beyond);
+	memset(m->protected, true, sizeof(m->protected));
+	for (int round = 0; round < 400; round++) {
+		int writes = g_test_rand_int_range(0, 3000), cpu = round & 1;
+
+		for (; writes && may_run(f, cpu); writes--)
+			model_write(f, cpu);
+		for (int c = 0; c < 2; c++)
+			for (int tries = 0; fake_kvm_used(f, c) >= FULL_AT; tries++) {
+				g_assert_cmpuint(fake_kvm_used(f, c), <, 8 * ENTRIES);
+				g_assert_cmpint(tries, <, 20);
+				m->budget = tries ? 0 : g_test_rand_int_range(0, 1000);
+				full_ok(f, c);
+			}
+		model_copy(f);
+		if (round % 5)
+			continue;
+		f->run = NULL;
+		sync_ok(f);
+		for (u32 page = 0; page < NPAGES; page++)
+			if (!dirty(f, page))
+				g_assert_cmpuint(m->copied[page], ==, m->written[page]);
+		f->run = model_run;
+	}
+	if (!beyond)
+		g_assert_cmpuint(f->kvm.stats.ring_overflows, ==, 0);
+	fake_kvm_destroy(f);
+	g_free(m);
+}
+
 /* A failing reset is told to the client that syncs, by name; bits stay; the guest goes on. */
 static void test_failures(void)
 {
@@ -275,6 +385,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/kvm/ring/overflow", test_overflow);
 	g_test_add_func("/kvm/ring/overflow-by-a-lap", test_overflow_by_a_lap);
 	g_test_add_func("/kvm/ring/overwritten", test_overwritten_while_harvested);
+	g_test_add_data_func("/kvm/ring/model/no-overflow", GUINT_TO_POINTER(0), test_model);
+	g_test_add_data_func("/kvm/ring/model/by-a-few", GUINT_TO_POINTER(300), test_model);
+	g_test_add_data_func("/kvm/ring/model/by-a-lap", GUINT_TO_POINTER(1200), test_model);
 	g_test_add_func("/kvm/ring/failures", test_failures);
 	g_test_add_func("/kvm/ring/bitmap-beside", test_bitmap_beside);
 	g_test_add_func("/kvm/ring/stale", test_stale);
