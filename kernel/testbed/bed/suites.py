@@ -71,7 +71,7 @@ SELFTESTS = {
     'kvm_page_table_test, THP': './kvm_page_table_test -b 32M {mode} -s anonymous_thp',
     'dirty_log_disable_test': './dirty_log_disable_test',
 }
-MODE = {'arm64': '-m 3', 'riscv64': '-m 17'}
+MODE = {'arm64': '-m 3', 'riscv64': '-m 18'}
 
 # The emulator looks at what KVM does with the engines.
 CHECK = 'dirty-state-check=on'
