@@ -234,6 +234,55 @@ char *user_connections(struct net_client *nc)
 	return g_strdup(text);
 }
 
+/* ---- Migration ---- */
+
+bool net_is_user(const struct net_client *nc)
+{
+	return is_user(nc);
+}
+
+int net_user_state_version(void)
+{
+	return slirp_state_version();
+}
+
+static ssize_t append(const void *buf, size_t len, void *out)
+{
+	g_byte_array_append(out, buf, len);
+	return len;
+}
+
+void net_user_save(struct net_client *nc, GByteArray *out)
+{
+	struct user_net *u = nc->opaque;
+
+	slirp_state_save(u->slirp, append, out);
+}
+
+struct reading {
+	void (*read)(void *buf, size_t len, void *opaque);
+	void *opaque;
+};
+
+static ssize_t read_on(void *buf, size_t len, void *opaque)
+{
+	struct reading *r = opaque;
+
+	r->read(buf, len, r->opaque);
+	return len;
+}
+
+int net_user_load(struct net_client *nc, int version,
+		  void (*read)(void *buf, size_t len, void *opaque), void *opaque)
+{
+	struct user_net *u = nc->opaque;
+	struct reading r = { read, opaque };
+
+	return slirp_state_load(u->slirp, version, read_on, &r) < 0 ? -EINVAL : 0;
+}
+
+/* ---- Options ---- */
+
 static struct in_addr in4(u32 addr)
 {
 	return (struct in_addr){ .s_addr = htonl(addr) };

@@ -13,6 +13,7 @@
 #include "migration/migration.h"
 #include "monitor/monitor.h"
 #include "net/net.h"
+#include "net-state.h"
 #include "objects.h"
 #include "qapi/gen/qom.h"
 #include "qapi/gen/run-state.h"
@@ -233,6 +234,7 @@ int emulator_setup(struct emulator *e, GError **err)
 	ret = setup_machine_devices(e, err);
 	if (ret)
 		return ret;
+	net_state_update(e);
 	if (setup_vnc(e, err) || setup_semihosting(e, err) || setup_migration(e, err))
 		return -EINVAL;
 	if (e->cfg->qtest) {

@@ -160,6 +160,18 @@ char *net_usernet_text(void); /* info usernet */
  */
 int net_hostfwd(const char *id, const char *text, bool add, GError **err);
 
+/*
+ * State of user networks, in the format of libslirp.
+ *
+ * net_user_load(): @read fills the buffer from what net_user_save() gave.
+ * Return: 0; -EINVAL: not what libslirp takes.
+ */
+bool net_is_user(const struct net_client *nc);
+int net_user_state_version(void);
+void net_user_save(struct net_client *nc, GByteArray *out);
+int net_user_load(struct net_client *nc, int version,
+		  void (*read)(void *buf, size_t len, void *opaque), void *opaque);
+
 /* net_announce_self() - every NIC whose link is up sends a RARP frame, so that switches learn
  * where its address is now; one round. */
 void net_announce_self(void);

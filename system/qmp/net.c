@@ -2,6 +2,8 @@
 #include "qapi/gen/net.h"
 
 #include "net/net.h"
+#include "system/emulator.h"
+#include "system/net-state.h"
 #include "util/error.h"
 
 void qmp_set_link(struct machine *m, const struct qapi_set_link_args *args, GError **err)
@@ -11,7 +13,8 @@ void qmp_set_link(struct machine *m, const struct qapi_set_link_args *args, GErr
 
 void qmp_netdev_add(struct machine *m, JsonObject *args, GError **err)
 {
-	net_netdev_create(args, err);
+	if (net_netdev_create(args, err))
+		net_state_update(emulator_of(m));
 }
 
 void qmp_netdev_del(struct machine *m, const struct qapi_netdev_del_args *args, GError **err)

@@ -12,6 +12,21 @@ SECTOR = 512
 GED = 0xfea00000
 
 
+class UserNetwork(DeviceTest):
+    """The stack of libslirp goes on counting, whether its back end was there at the start or plugged."""
+
+    def test_state(self):
+        a = self.board('-netdev', 'user,id=n0')
+        a.qmp.cmd('netdev_add', type='user', id='n1')
+        self.migrate(a, '-netdev', 'user,id=n0', '-netdev', 'user,id=n1')
+        with open(self.path('b.state'), 'rb') as state:
+            self.assertEqual(state.read().count(b'\x05slirp'), 2)
+        c = self.board('-netdev', 'user,id=n0', '-incoming', 'defer', name='c')
+        c.qmp.cmd('migrate-incoming', uri='file:' + self.path('b.state'), exit_on_error=False)
+        self.wait_for(lambda: c.qmp.cmd('query-migrate').get('status') == 'failed', 'the refusal')
+        self.assertRegex(c.qmp.cmd('query-migrate')['error-desc'], 'slirp')
+
+
 class RoundTrip(DeviceTest):
     """Each test prepares a device, moves the machine, and looks again.
 
