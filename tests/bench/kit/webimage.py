@@ -59,7 +59,7 @@ rm -f /var/cache/apt/archives/*.deb /second-stage
 FILES = {
     'etc/hostname': 'tide\n',
     'etc/hosts': '127.0.0.1 localhost tide\n',
-    'etc/fstab': 'LABEL=tide / ext4 errors=remount-ro 0 1\nLABEL=TIDE-EFI /boot/efi vfat umask=0077 0 1\n',
+    'etc/fstab': 'LABEL=tide / ext4 errors=remount-ro 0 1\nLABEL=TIDE-EFI /boot/efi vfat noauto,umask=0077 0 0\n',
     'etc/systemd/network/80-net.network': '[Match]\nName=en* eth*\n\n[Network]\nDHCP=ipv4\n',
     'etc/initramfs-tools/conf.d/tide': 'MODULES=list\nCOMPRESS=gzip\n',
     'etc/initramfs-tools/modules': 'virtio_pci\nvirtio_blk\next4\n',
