@@ -40,6 +40,17 @@ struct surface *surface_wrap(pixman_format_code_t format, unsigned width, unsign
 	return s;
 }
 
+struct surface *surface_part(struct surface *base, unsigned x, unsigned y, unsigned width,
+			     unsigned height)
+{
+	size_t at = (size_t)y * base->stride + (size_t)x * PIXMAN_FORMAT_BPP(base->format) / 8;
+	struct surface *s =
+		surface_wrap(base->format, width, height, base->stride, base->bits + at);
+
+	s->base = surface_ref(base);
+	return s;
+}
+
 struct surface *surface_ref(struct surface *s)
 {
 	if (s)
@@ -51,6 +62,7 @@ void surface_unref(struct surface *s)
 {
 	if (!s || !g_atomic_int_dec_and_test(&s->refs))
 		return;
+	surface_unref(s->base);
 	if (s->own)
 		g_free(s->bits);
 	g_free(s);
@@ -70,7 +82,7 @@ void surface_read(const struct surface *s, unsigned x, unsigned y, unsigned widt
 	}
 	from = pixman_image_create_bits_no_clear(s->format, s->width, s->height, (u32 *)s->bits,
 						 s->stride);
-	to = pixman_image_create_bits_no_clear(PIXMAN_x8r8g8b8, width, height, out, stride);
+	to = pixman_image_create_bits_no_clear(PIXMAN_a8r8g8b8, width, height, out, stride);
 	if (from && to)
 		pixman_image_composite32(PIXMAN_OP_SRC, from, NULL, to, x, y, 0, 0, 0, 0, width,
 					 height);

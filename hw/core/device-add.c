@@ -27,6 +27,28 @@ static const struct device_type *resolve_driver(struct machine *m, const char *d
 	return t ?: any;
 }
 
+/* For displays of PCs, and what needs the host's graphics card. */
+static const char *instead_of(const char *driver)
+{
+	static const char *const displays[] = { "VGA",
+						"bochs-display",
+						"cirrus-vga",
+						"qxl",
+						"qxl-vga",
+						"secondary-vga",
+						"virtio-gpu-gl-pci",
+						"virtio-gpu-gl-device",
+						"virtio-vga",
+						"virtio-vga-gl",
+						"vhost-user-gpu",
+						"vhost-user-vga",
+						"vmware-svga",
+						"virtio-gpu-rutabaga-pci",
+						NULL };
+
+	return g_strv_contains(displays, driver) ? "use virtio-gpu-pci or ramfb" : NULL;
+}
+
 static const struct device_type *wanted_type(struct machine *m, JsonObject *opts, GError **err)
 {
 	const char *driver = keyval_str(opts, "driver");
@@ -38,8 +60,8 @@ static const struct device_type *wanted_type(struct machine *m, JsonObject *opts
 	}
 	t = resolve_driver(m, driver);
 	if (!t) {
-		error_set(err, "'%s' is not a valid device model name, -device help lists them",
-			  driver);
+		error_set(err, "'%s' is not a valid device model name, %s", driver,
+			  instead_of(driver) ?: "-device help lists them");
 		return NULL;
 	}
 	if (!t->user_creatable) {

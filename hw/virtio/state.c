@@ -367,13 +367,9 @@ static int core_load(struct state_reader *r, void *field, size_t size, int versi
 	return ret ?: load_done(vdev, err);
 }
 
-static const struct state_codec virtio_codec = { "virtio", core_save, core_load };
+const struct state_codec virtio_state_codec = { "virtio", core_save, core_load };
 
-const struct state_field virtio_state_fields[] = { { .name = "virtio",
-						     .type = STATE_CUSTOM,
-						     .size = sizeof(struct virtio_device),
-						     .codec = &virtio_codec },
-						   FIELD_END };
+const struct state_field virtio_state_fields[] = { VIRTIO_STATE_FIELD, FIELD_END };
 
 /* ---- Chains in flight ----------------------------------------------------------------------- */
 

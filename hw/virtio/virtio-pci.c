@@ -32,6 +32,7 @@ struct kind {
 	u16 id, legacy_id;
 	u32 class_code;
 	unsigned (*vectors)(const struct virtio_device *vdev); /* by default */
+	bool modern; /* the kind is not older than Virtio 1.0 */
 };
 
 static unsigned one_each(const struct virtio_device *vdev)
@@ -51,6 +52,7 @@ static const struct kind kinds[] = {
 	{ &virtio_balloon_type, VIRTIO_ID_BALLOON, 0x1002, 0x00ff00, one_for_all },
 	{ &virtio_serial_type, VIRTIO_ID_CONSOLE, 0x1003, 0x078000, one_for_all },
 	{ &virtio_rng_type, VIRTIO_ID_RNG, 0x1005, 0x00ff00, one_each },
+	{ &virtio_gpu_type, VIRTIO_ID_GPU, 0, 0x038000, one_each, true },
 };
 
 static const struct kind *kind_of(const struct device *dev)
@@ -187,11 +189,11 @@ static bool is_non_transitional(const struct virtio_pci *p)
 	return g_str_has_suffix(p->pci.dev.type->name, NON_TRANSITIONAL);
 }
 
-static int choose_interfaces(struct virtio_pci *p, GError **err)
+static int choose_interfaces(struct virtio_pci *p, const struct kind *k, GError **err)
 {
 	bool below_port = pci_bus_is_below_port(p->pci.dev.on_bus);
 
-	if (is_non_transitional(p)) {
+	if (k->modern || is_non_transitional(p)) {
 		p->has_modern = true;
 		return 0;
 	}
@@ -267,7 +269,7 @@ static int virtio_pci_realize(struct device *dev, GError **err)
 {
 	struct virtio_pci *p = (struct virtio_pci *)dev;
 	const struct kind *k = kind_of(dev);
-	int ret = check_rom(p, err) ?: choose_interfaces(p, err) ?: init_pci(p, k, err);
+	int ret = check_rom(p, err) ?: choose_interfaces(p, k, err) ?: init_pci(p, k, err);
 
 	if (ret)
 		return ret;
@@ -336,6 +338,10 @@ static const struct property non_transitional_props[] = {
 		VIRTIO_PCI_FORM(nm NON_TRANSITIONAL, NULL, in, cat,                                \
 				what " on PCI, from Virtio 1.0 on", non_transitional_props)
 
+/* Of kinds that are modern there is one form, whose name does not say so. */
+#define VIRTIO_PCI_MODERN(nm, in, cat, what)                                                       \
+	VIRTIO_PCI_FORM(nm "-pci", nm, in, cat, what " on PCI", non_transitional_props)
+
 static const struct device_type types[] = {
 	VIRTIO_PCI_TYPE("virtio-blk", virtio_blk_type, DEVICE_STORAGE, "virtio block device"),
 	VIRTIO_PCI_TYPE("virtio-net", virtio_net_type, DEVICE_NETWORK, "virtio network device"),
@@ -344,9 +350,10 @@ static const struct device_type types[] = {
 			"virtio serial controller"),
 	VIRTIO_PCI_TYPE("virtio-balloon", virtio_balloon_type, DEVICE_MISC,
 			"virtio memory balloon"),
+	VIRTIO_PCI_MODERN("virtio-gpu", virtio_gpu_type, DEVICE_DISPLAY, "virtio display, 2D"),
 };
 
 const struct device_type *const hw_virtio_pci_devices[] = {
-	&types[0], &types[1], &types[2], &types[3], &types[4], &types[5],
-	&types[6], &types[7], &types[8], &types[9], NULL,
+	&types[0], &types[1], &types[2], &types[3], &types[4],  &types[5],
+	&types[6], &types[7], &types[8], &types[9], &types[10], NULL,
 };

@@ -20,7 +20,8 @@ struct surface {
 	unsigned width, height; /* pixels, both > 0 */
 	unsigned stride;        /* bytes from line to line, a multiple of 4 */
 	u8 *bits;
-	bool own; /* bits are freed with it */
+	bool own;             /* bits are freed with it */
+	struct surface *base; /* whose part it is; NULL */
 };
 
 /*
@@ -36,6 +37,10 @@ struct surface *surface_create(pixman_format_code_t format, unsigned width, unsi
 struct surface *surface_wrap(pixman_format_code_t format, unsigned width, unsigned height,
 			     unsigned stride, u8 *bits);
 
+/* surface_part() - a rectangle of another picture, which stays while this does. One reference. */
+struct surface *surface_part(struct surface *base, unsigned x, unsigned y, unsigned width,
+			     unsigned height);
+
 /* surface_ref(), surface_unref() - any thread; NULL is let through, ignored. */
 struct surface *surface_ref(struct surface *s);
 void surface_unref(struct surface *s);
@@ -44,7 +49,8 @@ void surface_unref(struct surface *s);
 u64 surface_bytes(pixman_format_code_t format, unsigned width, unsigned height);
 
 /*
- * surface_read() - copy a rectangle out, as x8r8g8b8 in the host's byte order.
+ * surface_read() - copy a rectangle out, as a8r8g8b8 in the host's byte order; alpha means
+ * something where the picture has it.
  * @x, @y, @width, @height: within the picture.
  * @out: its first pixel; @stride: bytes from line to line there, a multiple of 4.
  *

@@ -158,7 +158,14 @@ void virtio_kick(struct virtio_device *vdev, unsigned queue);
 u32 virtio_config_read(struct virtio_device *vdev, u64 offset, unsigned size);
 void virtio_config_write(struct virtio_device *vdev, u64 offset, u32 value, unsigned size);
 
-/* The state of every virtio device: one field in its section, for device_type.state. */
+/* The state of every virtio device: one field in its section, for device_type.state. Most have no
+ * other. */
+extern const struct state_codec virtio_state_codec;
+#define VIRTIO_STATE_FIELD                                                                         \
+	{                                                                                          \
+		.name = "virtio", .type = STATE_CUSTOM, .size = sizeof(struct virtio_device),      \
+		.codec = &virtio_state_codec                                                       \
+	}
 extern const struct state_field virtio_state_fields[];
 
 /*
