@@ -198,6 +198,10 @@ const struct hmp_command hmp_commands[] = {
 	{ "system_wakeup", "", "", "wake the guest from suspend", "system_wakeup", hmp_plain },
 	{ "watchdog_action", "action:s", "[reset|shutdown|poweroff|pause|debug|none|inject-nmi]",
 	  "choose what happens when the watchdog fires", "watchdog-set-action", hmp_plain },
+	{ "x", "text:S", "/FMT ADDR", "show guest memory, by virtual address", "x-show-memory",
+	  hmp_show_memory },
+	{ "xp", "text:S", "/FMT ADDR", "show guest memory, by physical address", "x-show-memory",
+	  hmp_show_memory },
 	{ .name = NULL },
 };
 

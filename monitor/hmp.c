@@ -148,7 +148,8 @@ static char *first_word(const char *line, const char **rest)
 
 	while (g_ascii_isspace(*line))
 		line++;
-	for (end = line; *end && !g_ascii_isspace(*end); end++)
+	/* "x/4xw 0x1000" is "x" with "/4xw 0x1000". */
+	for (end = line; *end && !g_ascii_isspace(*end) && (*end != '/' || end == line); end++)
 		;
 	*rest = end;
 	while (g_ascii_isspace(**rest))

@@ -91,6 +91,9 @@ void hmp_info_iothreads(struct hmp_call *call);
 void hmp_info_hotpluggable_cpus(struct hmp_call *call);
 void hmp_info_text(struct hmp_call *call);
 
+/* x and xp (monitor/hmp-memory.c). */
+void hmp_show_memory(struct hmp_call *call);
+
 /* Displays (monitor/hmp-display.c). */
 void hmp_info_vnc(struct hmp_call *call);
 void hmp_change(struct hmp_call *call);

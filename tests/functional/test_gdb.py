@@ -45,9 +45,8 @@ class GdbTest(FunctionalTest):
     def wait_counting(self, machine, beyond):
         """Wait until the loop has stored a greater number."""
         def number():
-            machine.qmp.cmd('pmemsave', val=DATA, size=8, filename=self.path('number'))
-            with open(self.path('number'), 'rb') as saved:
-                return int.from_bytes(saved.read(), 'little')
+            text = machine.qmp.cmd('human-monitor-command', command_line='x /1xg 0x%x' % DATA)
+            return int(text.split()[1], 16)
         self.wait_for(lambda: number() > beyond, 'a loop that counts', 60)
 
     def monitor(self, gdb, line):

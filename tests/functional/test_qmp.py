@@ -104,6 +104,9 @@ ROWS = (
     Row('x-query-pci', NONE, bad={}, text='microvm-11.1 has no PCI bus'),
     Row('x-query-qtree', {}, lambda got: 'dev: virtio-net-device, id "nic0"' in got['human-readable-text']),
     Row('x-query-ramblock', {}, lambda got: 'microvm.ram' in got['human-readable-text']),
+    Row('x-show-memory', {'address': 0x1000, 'count': 1, 'size': 1, 'format': 'x', 'physical': True},
+        lambda got: got['human-readable-text'].startswith('0000000000001000: 0x'),
+        bad={'address': 0, 'count': 1, 'size': 3, 'format': 'x', 'physical': True}, text='1, 2, 4 or 8'),
     Row('x-query-registers', {'cpu-index': 1}, lambda got: 'RIP=000000000000fff0' in got['human-readable-text'],
         bad={'cpu-index': 2}, text='CPU 2.*has 2'),
     Row('screendump', NONE, bad={'filename': '/nonesuch/x'}, text='no display device'),
@@ -203,6 +206,10 @@ HMP = (
     ('qom-set /machine rtc on', 'cannot be set'), ('device_del nonesuch', 'nonesuch'), ('cpu 1', ''),
     ('netdev_add user,id=n7,restrict=on', ''), ('netdev_del n7', ''), ('device_add nonesuch', 'nonesuch'),
     ('closefd nonesuch', 'nonesuch'), ('watchdog_action reset', 'watchdog'), ('system_wakeup', 'suspend'),
+    ('xp /2xg 0x1000', '0000000000001000: 0x0000000000000000 0x0000000000000000'),
+    ('xp/3c 0x1000', r"'\\x00' '\\x00' '\\x00'"), ('xp /1dw 4096', ': 0'), ('xp /1zz 0', "'/1zz' is not a format"),
+    ('xp', 'missing'), ('xp /x somewhere', "'somewhere' is not a number"),
+    ('xp /1xb 0x100000000000', 'cannot access memory'), ('x /1xb 0', 'xp takes physical ones'),
     ('pmemsave 0 16 %(dir)s/hmp-mem', ''), ('dump-guest-memory %(dir)s/hmp-core 0 4096', ''), ('announce_self', ''), ('migrate_cancel', ''),
 )
 
