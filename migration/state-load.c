@@ -155,7 +155,20 @@ static int load_field(struct load *l, const struct state_field *f, void *obj, in
 	return 0;
 }
 
-/* The name of the subsection of @desc that comes next; false if something else does. */
+/* The subsection of that name; NULL: @desc has none. */
+static const struct state_desc *find_subsection(const struct state_desc *desc, const char *name)
+{
+	const struct state_desc *const *s = desc->subsections;
+
+	while (s && *s && strcmp((*s)->name, name))
+		s++;
+	return s ? *s : NULL;
+}
+
+/*
+ * The name of the subsection of @desc that comes next; false if something else does. It is the name
+ * of @desc and a slash with more, but for some old ones that have no slash.
+ */
 static bool peek_subsection(struct state_reader *r, const struct state_desc *desc, char *name)
 {
 	size_t prefix = strlen(desc->name);
@@ -168,7 +181,8 @@ static bool peek_subsection(struct state_reader *r, const struct state_desc *des
 		return false;
 	memcpy(name, r->buf + r->pos + 2, len);
 	name[len] = 0;
-	return strlen(name) == len && name[prefix] == '/' && !strncmp(name, desc->name, prefix);
+	return strlen(name) == len && !strncmp(name, desc->name, prefix) &&
+	       (name[prefix] == '/' || find_subsection(desc, name));
 }
 
 static int check_version(const struct state_desc *desc, u32 version, GError **err)
@@ -186,21 +200,19 @@ static int load_subsections(struct load *l, const struct state_desc *desc, void 
 	char name[256];
 
 	while (peek_subsection(l->r, desc, name)) {
-		const struct state_desc *const *s = desc->subsections;
+		const struct state_desc *sub = find_subsection(desc, name);
 		u32 version;
 		int ret;
 
-		while (s && *s && strcmp((*s)->name, name))
-			s++;
-		if (!s || !*s) {
+		if (!sub) {
 			error_set(err, "unknown subsection '%s'", name);
 			return -EINVAL;
 		}
 		state_skip(l->r, 2 + strlen(name));
 		version = state_get_be32(l->r);
-		ret = check_version(*s, version, err);
+		ret = check_version(sub, version, err);
 		if (!ret)
-			ret = load_object(l, *s, obj, version, err);
+			ret = load_object(l, sub, obj, version, err);
 		if (ret) {
 			g_prefix_error(err, "subsection '%s': ", name);
 			return ret;

@@ -47,6 +47,8 @@ static GBytes *build_fadt(const struct virt *v, u64 dsdt)
 
 static void add_gicc(GByteArray *t, const struct virt *v, unsigned i)
 {
+	bool v2 = v->gic_number == 2, hyp = v2 && v->virtualization;
+
 	acpi_u8(t, MADT_GICC);
 	acpi_u8(t, 80);
 	acpi_u16(t, 0);
@@ -56,9 +58,9 @@ static void add_gicc(GByteArray *t, const struct virt *v, unsigned i)
 	acpi_u32(t, 0); /* no parking protocol */
 	acpi_u32(t, arm_cpu_model_has_pmu(v->model) ? INTID_PPI(VIRT_PPI_PMU) : 0);
 	acpi_u64(t, 0);
-	acpi_u64(t, v->gic_number == 2 ? v->map[VIRT_GIC_CPU].base : 0);
-	acpi_u64(t, 0); /* GICV */
-	acpi_u64(t, 0); /* GICH */
+	acpi_u64(t, v2 ? v->map[VIRT_GIC_CPU].base : 0);
+	acpi_u64(t, hyp ? v->map[VIRT_GIC_VCPU].base : 0);
+	acpi_u64(t, hyp ? v->map[VIRT_GIC_HYP].base : 0);
 	acpi_u32(t, v->virtualization ? INTID_PPI(VIRT_PPI_GIC) : 0);
 	acpi_u64(t, 0); /* redistributors have their own entries */
 	acpi_u64(t, virt_mpidr(v, i));

@@ -18,12 +18,17 @@ struct virt_cpu_lines {
 	unsigned cpu;
 };
 
-static void set_ppi(const struct virt_cpu_lines *lines, unsigned ppi, bool level)
+static void set_internal(const struct virt_cpu_lines *lines, unsigned intid, bool level)
 {
 	if (lines->v->gic_number == 2)
-		arm_gicv2_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi, level);
+		arm_gicv2_set_ppi(lines->v->gic, lines->cpu, intid, level);
 	else
-		arm_gicv3_set_ppi(lines->v->gic, lines->cpu, PPI_INTID + ppi, level);
+		arm_gicv3_set_ppi(lines->v->gic, lines->cpu, intid, level);
+}
+
+static void set_ppi(const struct virt_cpu_lines *lines, unsigned ppi, bool level)
+{
+	set_internal(lines, PPI_INTID + ppi, level);
 }
 
 static void timer_output(void *opaque, enum arm_timer timer, bool level)
@@ -49,7 +54,7 @@ static void hacdbs_output(void *opaque, bool level)
 	struct virt_cpu_lines *lines = opaque;
 	const struct arm_cpu *cpu = arm_cpu_of_vcpu(lines->v->m.vm->cpus[lines->cpu]);
 
-	arm_gicv3_set_ppi(lines->v->gic, lines->cpu, cpu->engines->config.hacdbs_irq, level);
+	set_internal(lines, cpu->engines->config.hacdbs_irq, level);
 }
 
 /* ---- which controller ---- */
@@ -67,7 +72,7 @@ static const char *no_gicv2(const struct virt *v)
 		return "the accelerator has version 3";
 	if (v->m.opt.cpus > ARM_GICV2_CPUS)
 		return "it has room for 8 vCPUs";
-	return v->virtualization ? "it has no virtual CPU interface here" : NULL;
+	return NULL;
 }
 
 static int version_error(const struct virt *v, const char *why, GError **err)
@@ -77,14 +82,17 @@ static int version_error(const struct virt *v, const char *why, GError **err)
 	return -ENOTSUP;
 }
 
-/* Version 2 unless it is not enough; those that do not exist are told by name. */
+/*
+ * Version 2 unless it is not enough, or a hypervisor would get less than it can have; those that do
+ * not exist are told by name.
+ */
 static int choose_version(struct virt *v, GError **err)
 {
 	const char *name = v->gic_version, *why = no_gicv2(v);
 
 	v->gic_number = 3;
 	if (!name)
-		v->gic_number = why ? 3 : 2;
+		v->gic_number = why || v->virtualization ? 3 : 2;
 	else if (!strcmp(name, "2") && why)
 		return version_error(v, why, err);
 	else if (!strcmp(name, "2"))
@@ -107,6 +115,8 @@ static int create_gicv2(struct virt *v, GError **err)
 		.cpu_base = v->map[VIRT_GIC_CPU].base,
 		.cpus = v->m.opt.cpus,
 		.spis = VIRT_SPIS,
+		.hyp_base = v->virtualization ? v->map[VIRT_GIC_HYP].base : 0,
+		.vcpu_base = v->virtualization ? v->map[VIRT_GIC_VCPU].base : 0,
 	};
 	const struct arm_gicv2m_config frame = {
 		.base = v->map[VIRT_GIC_V2M].base,
@@ -266,10 +276,18 @@ static void v2m_fdt(struct virt *v, void *fdt, const char *gic)
 
 static void frames_v2(struct virt *v, void *fdt, const char *node)
 {
-	const struct virt_range *dist = &v->map[VIRT_GIC_DIST], *cpu = &v->map[VIRT_GIC_CPU];
+	static const enum virt_region frames[] = { VIRT_GIC_DIST, VIRT_GIC_CPU, VIRT_GIC_HYP,
+						   VIRT_GIC_VCPU };
+	unsigned n = v->virtualization ? 4 : 2;
+	u32 reg[4 * ARRAY_SIZE(frames)];
 
-	dt_set_cells(fdt, node, "reg", dist->base >> 32, dist->base, dist->size >> 32, dist->size,
-		     cpu->base >> 32, cpu->base, cpu->size >> 32, cpu->size);
+	for (unsigned i = 0; i < n; i++) {
+		const struct virt_range *r = &v->map[frames[i]];
+		const u32 cells[] = { r->base >> 32, r->base, r->size >> 32, r->size };
+
+		memcpy(reg + 4 * i, cells, sizeof(cells));
+	}
+	dt_set_cell_array(fdt, node, "reg", reg, 4 * n);
 }
 
 void virt_intc_fdt(struct virt *v, void *fdt)

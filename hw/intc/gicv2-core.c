@@ -4,7 +4,6 @@
 #include "hw/intc/gicv2-priv.h"
 
 #include "accel/vcpu.h"
-#include "target/arm/irq.h"
 
 unsigned gicv2_this_cpu(const struct gicv2 *g)
 {
@@ -74,7 +73,7 @@ bool gicv2_can_take(const struct gicv2 *g, unsigned cpu)
 	       (next->prio & group_mask(g, cpu, next->group1)) < g->running_priority[cpu];
 }
 
-static void drive(struct gicv2 *g, unsigned cpu, bool *line, enum arm_irq_line which, bool level)
+void gicv2_drive(struct gicv2 *g, unsigned cpu, bool *line, enum arm_irq_line which, bool level)
 {
 	if (*line == level)
 		return;
@@ -90,8 +89,8 @@ void gicv2_update(struct gicv2 *g, unsigned cpu)
 	g->next[cpu] = find_next(g, cpu);
 	take = gicv2_can_take(g, cpu);
 	fiq = !g->next[cpu].group1 && g->cpu_ctlr[cpu] & GICC_CTLR_FIQEN;
-	drive(g, cpu, &g->irq_line[cpu], ARM_LINE_IRQ, take && !fiq);
-	drive(g, cpu, &g->fiq_line[cpu], ARM_LINE_FIQ, take && fiq);
+	gicv2_drive(g, cpu, &g->irq_line[cpu], ARM_LINE_IRQ, take && !fiq);
+	gicv2_drive(g, cpu, &g->fiq_line[cpu], ARM_LINE_FIQ, take && fiq);
 }
 
 void gicv2_update_all(struct gicv2 *g)
@@ -122,6 +121,8 @@ void gicv2_rebuild(struct gicv2 *g)
 		gicv2_changed(g, intid);
 	for (unsigned cpu = 0; cpu < g->num_cpu; cpu++)
 		find_running(g, cpu);
+	for (unsigned cpu = 0; cpu < g->num_cpu && g->hyp_base; cpu++)
+		gicv2_update_virtual(g, cpu);
 	gicv2_update_all(g);
 }
 
@@ -190,7 +191,7 @@ void gicv2_deactivate(struct gicv2 *g, unsigned cpu, unsigned intid)
 
 /* ---- inputs ---- */
 
-static void set_input(struct gicv2 *g, unsigned intid, u8 mask, bool level)
+void gicv2_set_input(struct gicv2 *g, unsigned intid, u8 mask, bool level)
 {
 	struct gicv2_irq *irq = &g->irq_state[intid];
 
@@ -206,7 +207,7 @@ void arm_gicv2_set_spi(struct device *dev, unsigned spi, bool level)
 	unsigned intid = GICV2_INTERNAL + spi;
 
 	g_mutex_lock(&g->lock);
-	set_input(g, intid, GICV2_ALL_CPUS, level);
+	gicv2_set_input(g, intid, GICV2_ALL_CPUS, level);
 	for (unsigned cpu = 0; cpu < g->num_cpu; cpu++)
 		if (gicv2_targets(g, intid) >> cpu & 1)
 			gicv2_update(g, cpu);
@@ -218,7 +219,7 @@ void arm_gicv2_set_ppi(struct device *dev, unsigned cpu, unsigned intid, bool le
 	struct gicv2 *g = (struct gicv2 *)dev;
 
 	g_mutex_lock(&g->lock);
-	set_input(g, intid, 1u << cpu, level);
+	gicv2_set_input(g, intid, 1u << cpu, level);
 	gicv2_update(g, cpu);
 	g_mutex_unlock(&g->lock);
 }

@@ -22,7 +22,6 @@ enum {
 	GICC_DIR = 0x1000,
 };
 
-#define IIDR      0x2043b /* architecture version 2, implementer Arm */
 #define IAR_INTID 0x3ff
 
 /* What an acknowledgement or a look by @group1's register finds of @intid. */
@@ -91,7 +90,7 @@ static u32 read_register(struct gicv2 *g, u64 offset, unsigned cpu)
 	case GICC_AHPPIR: return highest_pending(g, cpu, true);
 	case GICC_APR ... GICC_NSAPR - 1: return g->apr[(offset - GICC_APR) / 4][cpu];
 	case GICC_NSAPR ... GICC_NSAPR_END - 1: return g->nsapr[(offset - GICC_NSAPR) / 4][cpu];
-	case GICC_IIDR: return IIDR;
+	case GICC_IIDR: return GICV2_CPU_IIDR;
 	default: return 0;
 	}
 }

@@ -9,6 +9,7 @@
 #include "hw/intc/arm-gicv2.h"
 #include "memory/address-space.h"
 #include "migration/state.h"
+#include "target/arm/irq.h"
 
 #define GICV2_MAX_IRQ   1020
 #define GICV2_INTERNAL  32 /* INTIDs of SGIs and PPIs */
@@ -28,6 +29,14 @@
 #define GICC_CTLR_CBPR    (1u << 4)
 #define GICC_CTLR_EOIMODE (1u << 9)
 #define GICC_CTLR_RW      0x21fu
+
+#define GICV2_CPU_IIDR 0x2043b /* architecture version 2, implementer Arm */
+
+#define GICV2_LIST_REGS 4
+#define GICV2_WIRE_LRS  64 /* as many as the architecture could have */
+#define GICV2_VIRT_PRIO 0xf8u
+#define GICV2_MIN_VBPR  2
+#define GICV2_MIN_VABPR 3
 
 /*
  * One INTID. Bytes have a bit for each CPU; those of an SPI are GICV2_ALL_CPUS or 0.
@@ -51,9 +60,10 @@ struct gicv2_next {
 struct gicv2 {
 	struct device dev;
 	u32 num_cpu, num_irq;
-	u64 dist_base, cpu_base;
+	u64 dist_base, cpu_base, hyp_base,
+		vcpu_base;                   /* the last two 0: no Virtualization Extensions */
 	struct arm_cpu *cpu[ARM_GICV2_CPUS]; /* NULL: not attached */
-	struct mapping dist, interface;
+	struct mapping dist, interface, hyp, vcpu;
 
 	/* Guards all below; a leaf, as that of the GICv3. */
 	GMutex lock;
@@ -72,10 +82,19 @@ struct gicv2 {
 	/* Active group priorities of group 0 and 1: bit n of 128 is priority 2n. */
 	u32 apr[4][ARM_GICV2_CPUS], nsapr[4][ARM_GICV2_CPUS];
 
+	/* List registers and virtual CPU interfaces; see gicv2-virt.c. */
+	u32 h_hcr[ARM_GICV2_CPUS], h_lr[GICV2_WIRE_LRS][ARM_GICV2_CPUS], h_apr[ARM_GICV2_CPUS];
+	u32 v_ctlr[ARM_GICV2_CPUS];
+	u16 v_priority_mask[ARM_GICV2_CPUS];
+	u8 v_bpr[ARM_GICV2_CPUS], v_abpr[ARM_GICV2_CPUS];
+	u32 h_misr[ARM_GICV2_CPUS]; /* wire only, as the next two: they follow from the others */
+	u16 v_running_priority[ARM_GICV2_CPUS], v_current_pending[ARM_GICV2_CPUS];
+
 	/* Derived. */
 	u32 ready[ARM_GICV2_CPUS][32]; /* bit n of word w: INTID 32w + n could be taken */
 	struct gicv2_next next[ARM_GICV2_CPUS];
 	bool irq_line[ARM_GICV2_CPUS], fiq_line[ARM_GICV2_CPUS];
+	bool virq_line[ARM_GICV2_CPUS], vfiq_line[ARM_GICV2_CPUS];
 };
 
 /* All functions below: g->lock held. */
@@ -129,11 +148,28 @@ void gicv2_deactivate(struct gicv2 *g, unsigned cpu, unsigned intid);
 void gicv2_send_sgi(struct gicv2 *g, unsigned sgi, unsigned sender, unsigned target);
 void gicv2_clear_sgi(struct gicv2 *g, unsigned sgi, u8 senders, unsigned target);
 
+/* gicv2_set_input() - level of the input of an interrupt, for the CPUs of @mask; to be followed by
+ * gicv2_update(). gicv2_drive() - set an interrupt line of the CPU; @line: as last driven. */
+void gicv2_set_input(struct gicv2 *g, unsigned intid, u8 mask, bool level);
+void gicv2_drive(struct gicv2 *g, unsigned cpu, bool *line, enum arm_irq_line which, bool level);
+
+/*
+ * gicv2-virt.c, for a controller with Virtualization Extensions.
+ *
+ * gicv2_update_virtual() - drive the virtual lines and the maintenance interrupt, then
+ * gicv2_update(). gicv2_reset_virtual() - power-on state. gicv2_save_virtual() - what only the wire
+ * has. gicv2_limit_virtual() - registers that came over it hold no more than they can.
+ */
+void gicv2_update_virtual(struct gicv2 *g, unsigned cpu);
+void gicv2_reset_virtual(struct gicv2 *g);
+void gicv2_save_virtual(struct gicv2 *g);
+void gicv2_limit_virtual(struct gicv2 *g);
+
 /* gicv2_this_cpu() - the CPU whose access this is; 0 for accesses of no CPU. */
 unsigned gicv2_this_cpu(const struct gicv2 *g);
 
 /* MMIO; opaque: struct gicv2. */
-extern const struct mmio_ops gicv2_dist_ops, gicv2_cpu_ops;
+extern const struct mmio_ops gicv2_dist_ops, gicv2_cpu_ops, gicv2_hyp_ops, gicv2_vcpu_ops;
 
 extern const struct state_desc gicv2_state_desc; /* gicv2-state.c */
 

@@ -14,6 +14,7 @@ static void pre_save(void *obj)
 	g_mutex_lock(&g->lock);
 	for (unsigned cpu = 0; cpu < ARM_GICV2_CPUS; cpu++)
 		g->current_pending[cpu] = cpu < g->num_cpu ? g->next[cpu].intid : GICV2_NONE;
+	gicv2_save_virtual(g);
 	g_mutex_unlock(&g->lock);
 }
 
@@ -62,6 +63,7 @@ static int post_load(void *obj, int version, GError **err)
 		g->bpr[cpu] &= 7;
 		g->abpr[cpu] = CLAMP(g->abpr[cpu], GICV2_MIN_ABPR, 7);
 	}
+	gicv2_limit_virtual(g);
 	gicv2_rebuild(g);
 	g_mutex_unlock(&g->lock);
 	for (unsigned cpu = 0; cpu < g->num_cpu; cpu++)
@@ -90,6 +92,40 @@ static const struct state_desc irq_desc = {
 		.size = sizeof(((struct gicv2 *)0)->f[0][0]), .count = (rows)*ARM_GICV2_CPUS       \
 	}
 
+/* The wire has the virtual interfaces as rows of the physical ones' arrays. */
+#define VIRTUAL_FIELD(wire, f, TY)                                                                 \
+	{                                                                                          \
+		.name = (wire), .type = STATE_##TY, .offset = offsetof(struct gicv2, f),           \
+		.size = sizeof(((struct gicv2 *)0)->f[0]), .count = ARM_GICV2_CPUS                 \
+	}
+
+static bool has_virtual(void *obj)
+{
+	return ((struct gicv2 *)obj)->hyp_base;
+}
+
+static const struct state_field virtual_fields[] = {
+	FIELD_ARRAY(struct gicv2, h_hcr, U32),
+	FIELD_ARRAY(struct gicv2, h_misr, U32),
+	TABLE_FIELD(h_lr, U32, GICV2_WIRE_LRS),
+	FIELD_ARRAY(struct gicv2, h_apr, U32),
+	VIRTUAL_FIELD("cpu_ctlr", v_ctlr, U32),
+	VIRTUAL_FIELD("priority_mask", v_priority_mask, U16),
+	VIRTUAL_FIELD("running_priority", v_running_priority, U16),
+	VIRTUAL_FIELD("current_pending", v_current_pending, U16),
+	VIRTUAL_FIELD("bpr", v_bpr, U8),
+	VIRTUAL_FIELD("abpr", v_abpr, U8),
+	FIELD_END,
+};
+static const struct state_desc virtual_desc = {
+	.name = "arm_gic_virt_state",
+	.version = 1,
+	.min_version = 1,
+	.fields = virtual_fields,
+	.needed = has_virtual,
+};
+static const struct state_desc *const subsections[] = { &virtual_desc, NULL };
+
 static const struct state_field fields[] = {
 	FIELD_U32(struct gicv2, ctlr),
 	FIELD_ARRAY(struct gicv2, cpu_ctlr, U32),
@@ -113,6 +149,7 @@ const struct state_desc gicv2_state_desc = {
 	.version = 12,
 	.min_version = 12,
 	.fields = fields,
+	.subsections = subsections,
 	.pre_save = pre_save,
 	.post_load = post_load,
 };

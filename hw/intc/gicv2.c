@@ -37,6 +37,7 @@ static void gicv2_reset(struct device *dev)
 	memset(g->abpr, GICV2_MIN_ABPR, sizeof(g->abpr));
 	memset(g->apr, 0, sizeof(g->apr));
 	memset(g->nsapr, 0, sizeof(g->nsapr));
+	gicv2_reset_virtual(g);
 	gicv2_rebuild(g);
 	g_mutex_unlock(&g->lock);
 }
@@ -65,6 +66,10 @@ static int gicv2_realize(struct device *dev, GError **err)
 	g_mutex_init(&g->lock);
 	map(g, &g->dist, "gic_dist", g->dist_base, &gicv2_dist_ops);
 	map(g, &g->interface, "gic_cpu", g->cpu_base, &gicv2_cpu_ops);
+	if (g->hyp_base) {
+		map(g, &g->hyp, "gic_viface", g->hyp_base, &gicv2_hyp_ops);
+		map(g, &g->vcpu, "gic_vcpu", g->vcpu_base, &gicv2_vcpu_ops);
+	}
 	gicv2_reset(dev);
 	return 0;
 }
@@ -73,6 +78,10 @@ static void gicv2_unrealize(struct device *dev)
 {
 	struct gicv2 *g = (struct gicv2 *)dev;
 
+	if (g->hyp_base) {
+		address_space_unmap(dev->machine->vm->memory, &g->vcpu);
+		address_space_unmap(dev->machine->vm->memory, &g->hyp);
+	}
 	address_space_unmap(dev->machine->vm->memory, &g->interface);
 	address_space_unmap(dev->machine->vm->memory, &g->dist);
 	g_mutex_clear(&g->lock);
@@ -92,6 +101,8 @@ struct device *arm_gicv2_create(struct machine *m, const struct arm_gicv2_config
 	g->num_irq = GICV2_INTERNAL + config->spis;
 	g->dist_base = config->dist_base;
 	g->cpu_base = config->cpu_base;
+	g->hyp_base = config->hyp_base;
+	g->vcpu_base = config->vcpu_base;
 	if (device_realize(dev, NULL, err)) {
 		device_destroy(dev);
 		return NULL;

@@ -166,7 +166,8 @@ struct state_desc {
  * in place, with neither section nor footer.
  *
  * Loading runs pre_load(), decodes the fields, then takes the subsections that follow and whose
- * names start with the table's name and a slash; anything else is left in the stream.
+ * names start with the table's name and a slash, or are names of its own; anything else is left in
+ * the stream.
  * @version: what the enclosing section was sent with.
  *
  * Return: 0, or -EINVAL with @err.

@@ -85,8 +85,6 @@ class Refusals(Virt):
             self.assertIn('gic-version=%s is not' % version, told)
             self.assertIn('3 or max', told)
         self.assertIn('room for 8 vCPUs', self.refused('-M', 'virt,gic-version=2', '-smp', '9'))
-        self.assertIn('no virtual CPU interface',
-                      self.refused('-M', 'virt,gic-version=2,virtualization=on'))
 
     def test_cpu(self):
         for text, told in (('host', '-cpu max'), ('cortex-a15', 'cortex-a57'),
@@ -155,6 +153,14 @@ class DeviceTree(Virt):
         self.assertEqual(tree.text('/pmu', 'compatible'), ['arm,armv8-pmuv3'])
         self.assertEqual(tree.cells('/pmu', 'interrupts'), [1, 7, 0x304])
         self.assertNotIn('/pmu', self.tree('-cpu', 'cortex-a57,pmu=off').nodes)
+
+    def test_gicv2_el2(self):
+        tree = self.tree('-M', 'gic-version=2,virtualization=on')
+        gic = '/intc@8000000'
+        self.assertEqual(tree.text(gic, 'compatible'), ['arm,cortex-a15-gic'])
+        self.assertEqual(tree.cells(gic, 'reg'),
+                         [cell for base in (0x8000000, 0x8010000, 0x8030000, 0x8040000) for cell in (0, base, 0, 0x10000)])
+        self.assertEqual(tree.cells(gic, 'interrupts'), [1, 9, 4])
 
     def test_gicv3(self):
         gic = '/intc@8000000'

@@ -19,10 +19,12 @@ struct arm_gicv2_config {
 	u64 dist_base, cpu_base; /* guest physical, 64 KiB each */
 	unsigned cpus;           /* 1 to ARM_GICV2_CPUS */
 	unsigned spis;           /* multiple of 32, at most ARM_GICV2_SPIS rounded down to that */
+	u64 hyp_base, vcpu_base; /* as above, or both 0: no Virtualization Extensions */
 };
 
 /*
  * arm_gicv2_create() - a controller without Security Extensions: two groups, 8 bits of priority.
+ * With Virtualization Extensions a CPU has four list registers; PPI 25 asks for maintenance.
  *
  * Return: the realized device; NULL with @err.
  * Context: machine lock held, bus "System" there.
