@@ -2,6 +2,7 @@
 
 import gzip
 import pathlib
+import re
 import shutil
 import tempfile
 
@@ -53,11 +54,26 @@ def selftest_names(tag):
     return SELFTESTS + tuple(t for t in ADDED if '%s/%s.c' % (FOLDER, t) in have)
 
 
-def selftests(arch, tag):
-    """Builds KVM's selftests as tag has them, statically; their paths."""
+def all_selftests(arch, tag):
+    """The names of all KVM selftests that tag has for arch, in the order of its makefile."""
+    text = source.git('show', '%s:%s/Makefile.kvm' % (tag, FOLDER))
+    found = re.findall(r'^TEST_GEN_PROGS_(?:COMMON|%s) \+?= (\w\S*)$' % arch.make, text, re.M)
+    if not found:
+        raise Problem('the makefile of the selftests names none for %s' % arch.name)
+    return found
+
+
+def selftest_folder(arch, tag):
+    """Where the selftests of what tag has are."""
     where = source.git('rev-parse', '%s:%s' % (tag, FOLDER)).strip()
-    folder = cache() / 'selftests' / ('%s-%s' % (arch.name, where[:12]))
-    programs = [folder / t for t in selftest_names(tag)]
+    return cache() / 'selftests' / ('%s-%s' % (arch.name, where[:12]))
+
+
+def selftests(arch, tag, names=None):
+    """Builds KVM's selftests (selftest_names) as tag has them, statically; their paths."""
+    names = names or selftest_names(tag)
+    folder = selftest_folder(arch, tag)
+    programs = [folder / t for t in names]
     if all(p.exists() for p in programs):
         return programs
     include = headers(arch)
@@ -70,9 +86,10 @@ def selftests(arch, tag):
         'make', '-C', source.folder() / FOLDER, '-j1', 'ARCH=' + arch.make,
         'CROSS_COMPILE=' + arch.cross, 'OUTPUT=%s' % build, 'LDFLAGS=-static -pthread',
         'KHDR_INCLUDES=-isystem %s' % include, 'LINUX_HDR_PATH=%s/' % include,
-        *[build / p.name for p in programs]], log)
-    for program in programs:
-        run([arch.cross + 'strip', '-o', str(program), str(build / program.name)])
+        *[build / t for t in names]], log)
+    for name, program in zip(names, programs):
+        program.parent.mkdir(exist_ok=True)
+        run([arch.cross + 'strip', '-o', str(program), str(build / name)])
     return programs
 
 
