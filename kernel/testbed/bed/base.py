@@ -32,6 +32,7 @@ class Arch:
 ARCHES = {a.name: a for a in (
     Arch('arm64', 'arm64', 'aarch64-linux-gnu-', 'arch/arm64/boot/Image', 'Image', 'arm64'),
     Arch('riscv64', 'riscv', 'riscv64-linux-gnu-', 'arch/riscv/boot/Image', 'Image', 'riscv64'),
+    Arch('x86_64', 'x86', 'x86_64-linux-gnu-', 'arch/x86/boot/bzImage', 'bzImage', 'amd64'),
 )}
 
 

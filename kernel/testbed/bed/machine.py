@@ -16,22 +16,29 @@ from .base import PROGRESS_S, say
 class Machine:
     """The machine that a kernel of an architecture is booted on as a host of KVM."""
 
-    def __init__(self, program, package, words, console, cpu, line):
+    def __init__(self, program, package, words, console, cpu, line, parameters=('', '')):
         self.program, self.package = program, package   # the emulator, and Debian's package of it
         self.words = words          # options that choose the machine
         self.console = console      # what Linux calls the first serial port
         self.cpu = cpu              # -cpu that QEMU 7.2 needs
         self.line = line            # bytes of its command line that Linux reads (COMMAND_LINE_SIZE)
+        self.parameters = parameters    # for Linux; the second where instructions are counted
 
 
 # arm64: QEMU 7.2 needs LPA2 off, and is much faster with its own pointer authentication. riscv64: the
-# hypervisor extension is off by default; the firmware is the one that comes with the emulator.
+# hypervisor extension is off by default; the firmware is the one that comes with the emulator. x86_64:
+# only AMD's extension is emulated. Without ACPI's timer Linux cannot measure how fast the TSC counts,
+# which is once a nanosecond, or as often as there are instructions; and the machine ends by a reset.
 MACHINES = {
     'arm64': Machine('qemu-system-aarch64', 'qemu-system-arm',
                      ['-M', 'virt,virtualization=on,gic-version=3'], 'ttyAMA0',
                      'max,pauth-impdef=on,lpa2=off', 2048),
     'riscv64': Machine('qemu-system-riscv64', 'qemu-system-misc', ['-M', 'virt'], 'ttyS0',
                        'rv64,h=true', 1024),
+    'x86_64': Machine('qemu-system-x86_64', 'qemu-system-x86',
+                      ['-M', 'microvm,acpi=off,rtc=on', '-nodefaults'], 'ttyS0', 'EPYC,+svm,+npt',
+                      2048, tuple('reboot=t tsc=reliable tsc_early_khz=%d' % khz
+                                  for khz in (2000000, 1000000))),
 }
 STATUS = re.compile(r'^STATUS (\d+)\s*$', re.M)
 # Any of these means that the kernel itself complained, or the emulator about it.
@@ -70,7 +77,7 @@ def is_ours(program):
 
 def room(arch):
     """How long a command may be: what the command line of the kernel leaves, with some parameters."""
-    return MACHINES[arch.name].line - 100
+    return MACHINES[arch.name].line - 100 - len(MACHINES[arch.name].parameters[0])
 
 
 def default_cpu(arch, program):
@@ -87,7 +94,9 @@ def command_line(arch, program, image, initrd, command, count=False, cpus=2, cpu
     words += ['-smp', '1', '-icount', 'shift=0,sleep=off'] if count else ['-smp', str(cpus)]
     words += ['-m', memory, '-nic', 'none', '-display', 'none', '-serial', 'stdio', '-monitor',
               'none', '-no-reboot', '-kernel', str(image), '-initrd', str(initrd),
-              '-append', 'console=%s panic=-1 quiet %s -- "%s"' % (host.console, parameters, command)]
+              '-append', 'console=%s panic=-1 quiet %s -- "%s"'
+              % (host.console, ' '.join(filter(None, (host.parameters[count], parameters))),
+                 command)]
     if len(words[-1]) >= host.line:
         raise Problem('the command is %d bytes too long for the command line of the kernel'
                       % (len(words[-1]) - host.line + 1))

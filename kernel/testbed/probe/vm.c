@@ -94,7 +94,7 @@ static void map_vcpu(struct probe_vm *p)
 
 void vm_create(struct probe_vm *p, const struct probe_options *o)
 {
-	uint8_t *code = map(PROBE_PAGE, 0);
+	uint8_t *code = map(2 * PROBE_PAGE, 0);
 
 	*p = (struct probe_vm){ .options = o, .pages = (o->mib << 20) / PROBE_PAGE };
 	p->written = p->pages / o->stride;
@@ -111,8 +111,9 @@ void vm_create(struct probe_vm *p, const struct probe_options *o)
 	enable(p, KVM_CAP_DIRTY_LOG_RING_ACQ_REL, o->ring_entries * sizeof(struct kvm_dirty_gfn),
 	       "DIRTY_LOG_RING_ACQ_REL");
 
+	p->tables = code + PROBE_PAGE;
 	memcpy(code, guest_code, guest_code_end - guest_code);
-	set_slot(p, 0, PROBE_CODE_GPA, code, PROBE_PAGE, 0);
+	set_slot(p, 0, PROBE_CODE_GPA, code, 2 * PROBE_PAGE, 0);
 	p->ram = map_ram(o->mib << 20, o->backing);
 	vm_log(p, false);
 	if (o->bad_entries)

@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_PAGE     4096ul
-#define PROBE_CODE_GPA 0x10000ul
-#define PROBE_EXIT_GPA 0x20000ul
-#define PROBE_RAM_GPA  0x40000000ul
-#define PROBE_SLOT     1
-#define PROBE_SLOT2    2 /* right behind, as large, not logged; for bad_entries */
+#define PROBE_PAGE       4096ul
+#define PROBE_CODE_GPA   0x10000ul
+#define PROBE_TABLES_GPA (PROBE_CODE_GPA + PROBE_PAGE) /* of the guest, where it needs some */
+#define PROBE_EXIT_GPA   0x20000ul
+#define PROBE_RAM_GPA    0x40000000ul
+#define PROBE_SLOT       1
+#define PROBE_SLOT2      2 /* right behind, as large, not logged; for bad_entries */
 
 enum backing { BACKING_4K, BACKING_THP, BACKING_HUGETLB };
 
@@ -39,6 +40,7 @@ struct probe_vm {
 	struct kvm_run *run;
 	struct kvm_dirty_gfn *ring;
 	uint8_t *ram;
+	uint8_t *tables;       /* the page at PROBE_TABLES_GPA */
 	unsigned long pages;   /* of the slot */
 	unsigned long written; /* by the guest in one round, of them and those of PROBE_SLOT2 */
 };
