@@ -15,7 +15,7 @@ from .base import HERE, cache, digest, logged, say
 SELFTESTS = ('dirty_log_test', 'dirty_log_perf_test', 'memslot_modification_stress_test',
              'demand_paging_test', 'kvm_page_table_test')
 # Those that a series adds.
-ADDED = ('dirty_log_disable_test',)
+ADDED = ('dirty_log_disable_test', 'dirty_log_mask_test', 'dirty_log_content_test')
 FOLDER = 'tools/testing/selftests/kvm'
 
 
@@ -46,6 +46,11 @@ def headers(arch):
         logged('kernel headers', kernel.make(arch, build, 'INSTALL_HDR_PATH=%s' % folder,
                                              'headers_install'), build / 'headers.log')
     return folder / 'include'
+
+
+def tests_of(names):
+    """The tag of which the selftests for a level (names as in --series) are: with those of our own."""
+    return source.apply(source.series_named(','.join(filter(None, (names, 'selftests')))))
 
 
 def selftest_names(tag):

@@ -115,7 +115,7 @@ def apply(chosen):
     git('checkout', '-q', '--force', '--detach', 'base', where=tree)
     for patch in chosen:
         try:
-            git('am', '-q', '--committer-date-is-author-date', str(patch), where=tree)
+            git('am', '-q', '-3', '--committer-date-is-author-date', str(patch), where=tree)
         except Problem as err:
             raise Problem('%s does not apply: %s' % (patch.name, err)) from err
     git('tag', tag, where=tree)

@@ -244,8 +244,8 @@ class Machine(unittest.TestCase):
         self.assertEqual(words[words.index('-cpu') + 1], 'max,hdbss=off')
 
     def test_kernel_takes_each_batch(self):
-        """arm64 Linux reads 2048 bytes of its command line, riscv64 1024."""
-        for arch, limit in (('arm64', 2048), ('riscv64', 1024)):
+        """arm64 and x86_64 Linux read 2048 bytes of their command line, riscv64 1024."""
+        for arch, limit in (('arm64', 2048), ('riscv64', 1024), ('x86_64', 2048)):
             for names, command in ((suites.cases(arch), suites.counted_command),
                                    (suites.SELFTESTS, suites.selftest_command)):
                 groups = suites.batches(names, lambda n, c=command: c(arch, n), machine.room(ARCHES[arch]))
@@ -254,6 +254,15 @@ class Machine(unittest.TestCase):
                     words = machine.command_line(ARCHES[arch], 'emu', 'Image', 'cpio', command(arch, group), cpu='max')
                     self.assertLess(len(words[-1]), limit)
                     self.assertNotRegex(words[-1], '[{}]')
+
+    def test_tsc_is_an_instruction_counter(self):
+        """Without ACPI x86 Linux has to be told what the TSC counts; and how to end the machine."""
+        for count, khz in ((True, 1000000), (False, 2000000)):
+            words = machine.command_line(ARCHES['x86_64'], 'emu', 'Image', 'cpio', 'ls', count=count,
+                                         cpu='max', parameters='kvm.tdp_mmu=1')
+            self.assertIn(' tsc_early_khz=%d kvm.tdp_mmu=1 -- "ls"' % khz, words[-1])
+            self.assertIn(' reboot=t ', words[-1])
+            self.assertIn('microvm,acpi=off,rtc=on', words)
 
     def test_a_command_that_the_kernel_would_cut_is_refused(self):
         with self.assertRaisesRegex(Problem, 'too long for the command line'):
