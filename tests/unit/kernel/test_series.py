@@ -36,13 +36,14 @@ def applies(chosen):
 
 def main():
     bad = 0
-    chosen = source.series_named(','.join(order.there()))
+    known = [*order.there(), *order.BESIDE]
+    chosen = source.series_named(','.join(known))
     for patch in chosen:
         found = patches.problems(patch.read_text('utf-8'))
         print('%s/%s: %s' % (patch.parent.name, patch.name, '; '.join(found) or 'well formed'))
         bad += bool(found)
     folders = source.SERIES.iterdir() if source.SERIES.exists() else ()
-    unlisted = {p.name for p in folders if p.is_dir()} - set(order.there())
+    unlisted = {p.name for p in folders if p.is_dir()} - set(known)
     if unlisted:
         print('not in the order of series: %s' % ', '.join(sorted(unlisted)))
         bad += 1
