@@ -132,7 +132,6 @@ static void move_distributor(struct arm_vgic_move *m, struct gicv3 *g, bool leve
 	for (unsigned i = ARM_GIC_INTERNAL; i < g->num_irq; i++)
 		g->gicd_irouter[i] =
 			move_wide(m, ARM_VGIC_DIST, 0, GICD_IROUTER + 8 * i, g->gicd_irouter[i]);
-	g->gicd_ctlr = arm_vgic_move(m, ARM_VGIC_DIST, 0, GICD_CTLR, g->gicd_ctlr);
 }
 
 static void move_redistributor(struct arm_vgic_move *m, struct gicv3_cpu *c, bool levels)
@@ -189,6 +188,10 @@ static int move_all(struct gicv3 *g, bool to_kernel, bool levels, GError **err)
 {
 	struct arm_vgic_move m = { .vgic = g->vgic, .to_kernel = to_kernel, .err = err };
 
+	/* First: KVM passes an interrupt on when it becomes pending, which comes to nothing while
+	 * the distributor is off, and does not look again when it is turned on. A timer's level
+	 * would then stay as it is for ever. */
+	g->gicd_ctlr = arm_vgic_move(&m, ARM_VGIC_DIST, 0, GICD_CTLR, g->gicd_ctlr);
 	for (unsigned i = 0; i < g->num_cpu; i++)
 		move_redistributor(&m, &g->cpu[i], levels);
 	move_distributor(&m, g, levels);

@@ -29,8 +29,8 @@ class Nested(FunctionalTest):
     def boot(self, **kwargs):
         try:
             image, initrd = debian_kernels.files('sid')
-            extra = {'guest/writer': host.guest('writer', 'aarch64'), 'guest/linux': image,
-                     'guest/initrd': initrd}
+            extra = {'guest/writer': host.guest('writer', 'aarch64'), 'guest/timer': host.guest('timer', 'aarch64'),
+                     'guest/linux': image, 'guest/initrd': initrd}
             self.host = nested_arm64.NestedHost(tempfile.mkdtemp(dir=self.dir), self.binary, extra, **kwargs)
         except nested_arm64.Missing as problem:
             self.skipTest(str(problem))
@@ -80,6 +80,17 @@ class Writer(Nested):
                     self.move(mode)
 
 
+class Held(Nested):
+    def test_interrupts_that_are_pending_arrive_after_a_move(self):
+        self.boot()
+        a = self.host.start('a', '/guest/timer', 'hold=1', memory='32M')
+        a.wait('HELD')
+        b = self.host.start('b', '/guest/timer', 'hold=1', '-incoming unix:/tmp/migrate', memory='32M')
+        self.migrate(a)
+        a.quit()
+        self.assertEqual(b.command('g', r'taken: .*\n').group(0), 'taken: virtual 1 SGI 1\n')
+
+
 class Refusals(Nested):
     def test_what_kvm_does_not_have(self):
         self.boot()
@@ -96,29 +107,39 @@ class Refusals(Nested):
 
 
 class Linux(Nested):
-    def test_moves_and_reboots_and_powers_off(self):
+    def guest(self, name, mode, *extra):
+        return self.host.start(name, '/guest/linux', 'console=ttyAMA0 panic=-1', '-initrd /guest/initrd', *extra,
+                               accel='kvm,' + mode, memory='512M', cpus=2)
+
+    def test_moves_in_every_mode_and_reboots_and_powers_off(self):
         self.boot()
-        options = dict(memory='512M', cpus=2)
-        a = self.host.start('a', '/guest/linux', 'console=ttyAMA0 panic=-1', '-initrd /guest/initrd', **options)
-        a.wait('guest: ready', 600)
-        self.assertEqual(a.command('grep -c ^processor /proc/cpuinfo\n', r'(?m)^(\d+)\r*\nguest: status').group(1), '2')
-        digest = a.command('dd if=/dev/urandom of=/tmp/r bs=64k count=64 2>/dev/null; sha256sum </tmp/r\n',
-                           '[0-9a-f]{64}').group(0)
-        a.command('(i=0; while :; do i=$((i+1)); echo COUNT $i; sleep 1; done) &\n', r'COUNT 3\r*\n')
-        b = self.host.start('b', '/guest/linux', 'console=ttyAMA0 panic=-1', '-initrd /guest/initrd',
-                            '-incoming unix:/tmp/migrate', **options)
-        self.migrate(a)
-        b.wait(r'COUNT \d+\r*\n')
-        self.assertEqual(b.command('sha256sum </tmp/r\n', '[0-9a-f]{64}').group(0), digest)
-        numbers = [int(n) for n in re.findall(r'COUNT (\d+)\r*\n', a.serial() + b.serial())]
+        modes = MODES
+        here = self.guest('a', modes[0])
+        here.wait('guest: ready', 600)
+        self.assertEqual(here.command('grep -c ^processor /proc/cpuinfo\n', r'(?m)^(\d+)\r*\nguest: status').group(1),
+                         '2')
+        digest = here.command('dd if=/dev/urandom of=/tmp/r bs=64k count=64 2>/dev/null; sha256sum </tmp/r\n',
+                              '[0-9a-f]{64}').group(0)
+        here.command('(i=0; while :; do i=$((i+1)); echo COUNT $i; sleep 1; done) &\n', r'COUNT 3\r*\n')
+        text = ''
+        for mode, following in zip(modes, modes[1:] + modes[:1]):
+            with self.subTest(mode=mode):
+                there = self.guest('b' if here.name == 'a' else 'a', following, '-incoming unix:/tmp/migrate')
+                info = self.migrate(here)
+                self.assertEqual(info['x-tracking']['mode'], 'ring' if 'ring' in mode else mode.split('=')[1])
+                text += here.serial()
+                here.quit()
+                here = there
+                here.wait(r'COUNT \d+\r*\n')
+                self.assertEqual(here.command('sha256sum </tmp/r\n', '[0-9a-f]{64}').group(0), digest)
+        numbers = [int(n) for n in re.findall(r'COUNT (\d+)\r*\n', text + here.serial())]
         self.assertEqual(numbers, list(range(1, len(numbers) + 1)), 'the count jumped')
-        a.quit()
-        b.command('reboot -f\n', 'guest: ready', 600)
-        self.assertEqual(b.events('RESET')[-1]['data']['reason'], 'guest-reset')
-        b.send('poweroff -f\n')
-        self.wait_for(lambda: b.exit_status() is not None, 'the end of the emulator', 60)
-        self.assertEqual(b.events('SHUTDOWN')[-1]['data']['reason'], 'guest-shutdown')
-        self.assertEqual(b.exit_status(), 0)
+        here.command('reboot -f\n', 'guest: ready', 600)
+        self.assertEqual(here.events('RESET')[-1]['data']['reason'], 'guest-reset')
+        here.send('poweroff -f\n')
+        self.wait_for(lambda: here.exit_status() is not None, 'the end of the emulator', 60)
+        self.assertEqual(here.events('SHUTDOWN')[-1]['data']['reason'], 'guest-shutdown')
+        self.assertEqual(here.exit_status(), 0)
 
 
 if __name__ == '__main__':

@@ -162,7 +162,8 @@ class Peer:
         """End it, and what holds its FIFOs open."""
         if self.exit_status() is None:
             self.shell("echo '{\"execute\": \"quit\"}' >&%d" % self.number)
-        self.shell('kill $(cat %s.hold); exec %d>&-' % (self.file, self.number))
+        self.shell('kill $(cat {0}.hold); exec {1}>&-; until grep -q ^EXIT {0}.qmp; do sleep 0.1; done'
+                   .format(self.file, self.number))
 
 
 class NestedHost:

@@ -7,6 +7,7 @@
 
 #define VIRT 27 /* INTIDs of the timers */
 #define PHYS 30
+#define SGI  3UL
 
 enum { ENABLE = 1, IMASK = 2, ISTATUS = 4 };
 
@@ -179,13 +180,45 @@ static void test_ticks(void)
 	msr("cntv_ctl_el0", 0);
 }
 
+/* Interrupts that are pending, and masked by PSTATE, until a byte comes; the machine may be moved.
+ */
+static void test_held(void)
+{
+	irq_off();
+	fired[VIRT] = fired[SGI] = 0;
+	msr("cntv_cval_el0", 0);
+	msr("cntv_ctl_el0", ENABLE);
+	msr(ICC_SGI1R, SGI << 24 | 1); /* to itself, CPU 0 */
+	while (!is_pending(VIRT) || !is_pending(SGI))
+		arch_relax();
+	say("HELD\n");
+	while (arch_getc() < 0)
+		arch_relax();
+	irq_on();
+	wait_fired(VIRT, 1);
+	wait_fired(SGI, 1);
+	say2("taken: virtual %lu SGI %lu\n", (u64)fired[VIRT], (u64)fired[SGI]);
+}
+
+static u64 hold;
+
+static const struct guest_option options[] = {
+	{ "hold", &hold, NULL },
+	{ NULL, NULL, NULL },
+};
+
 void guest_main(void)
 {
-	options_parse(arch_options);
+	options_parse(options);
 	gic_init_dist();
 	gic_init_cpu(0);
 	enable(VIRT);
 	enable(PHYS);
+	if (hold) {
+		enable(SGI);
+		test_held();
+		arm_power_off();
+	}
 	irq_on();
 	test_counter();
 	test_fires();
