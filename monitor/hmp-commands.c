@@ -187,6 +187,8 @@ const struct hmp_command hmp_commands[] = {
 	  "vnc password [keep] [id]", "set the VNC password", "set_password", hmp_plain },
 	{ "screendump", "filename:s ?device:s ?head:i", "filename [device [head]]",
 	  "save the picture that the guest shows, as PPM", "screendump", hmp_plain },
+	{ "sendkey", "keys:s ?hold-time:i", "keys [hold_ms]",
+	  "press keys together: names with - between, as in ctrl-alt-f1", "send-key", hmp_sendkey },
 	{ "set_link", "name:s up:b", "name on|off", "plug or pull a network cable", "set_link",
 	  hmp_plain },
 	{ "set_vcpu_dirty_limit", "dirty-rate:i ?cpu-index:i", "dirty_rate [cpu_index]",

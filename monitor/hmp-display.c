@@ -65,3 +65,30 @@ void hmp_change(struct hmp_call *call)
 				      json_object_get_string_member(call->args, "value"));
 	result = hmp_query(call, NULL, args); /* nothing, or the error has been shown */
 }
+
+/* A key is a name, or the hexadecimal number that PC keyboards have for it. */
+void hmp_sendkey(struct hmp_call *call)
+{
+	const char *text = json_object_get_string_member(call->args, "keys");
+	g_auto(GStrv) names = g_strsplit(text, "-", -1);
+	g_autoptr(JsonNode) result = NULL;
+	JsonObject *args = json_object_new();
+	JsonArray *keys = json_array_new();
+
+	for (char **n = names; *n; n++) {
+		JsonObject *key = json_object_new();
+		bool number = g_str_has_prefix(*n, "0x");
+
+		json_object_set_string_member(key, "type", number ? "number" : "qcode");
+		if (number)
+			json_object_set_int_member(key, "data", g_ascii_strtoll(*n, NULL, 16));
+		else
+			json_object_set_string_member(key, "data", *n);
+		json_array_add_object_element(keys, key);
+	}
+	json_object_set_array_member(args, "keys", keys);
+	if (json_object_has_member(call->args, "hold-time"))
+		json_object_set_int_member(args, "hold-time",
+					   json_object_get_int_member(call->args, "hold-time"));
+	result = hmp_query(call, NULL, args); /* nothing, or the error has been shown */
+}

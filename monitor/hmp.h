@@ -97,6 +97,7 @@ void hmp_show_memory(struct hmp_call *call);
 /* Displays (monitor/hmp-display.c). */
 void hmp_info_vnc(struct hmp_call *call);
 void hmp_change(struct hmp_call *call);
+void hmp_sendkey(struct hmp_call *call);
 
 /* Dirty-state engines (monitor/hmp-engines.c). */
 void hmp_info_hdbss(struct hmp_call *call);

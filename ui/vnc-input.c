@@ -71,8 +71,14 @@ static void deliver(void *opaque)
 	struct batch *b = opaque;
 	struct input *in = display_input(b->server->display);
 
-	if (b->pointer)
+	if (b->pointer) { /* a button is pressed where the pointer is now */
+		struct batch buttons = *b;
+
+		b->n = 0;
 		add_position(in, b);
+		memcpy(b->events + b->n, buttons.events, buttons.n * sizeof(b->events[0]));
+		b->n += buttons.n;
+	}
 	input_send(in, NULL, b->events, b->n);
 	g_atomic_int_add(&b->server->pending, -1);
 	g_free(b);
@@ -125,7 +131,7 @@ static void send_pointer(struct vnc_client *c, int mask, int x, int y)
 		if (buttons_of[i].button)
 			add(b, INPUT_BUTTON, buttons_of[i].button, down);
 		else if (down)
-			add(b, INPUT_REL, REL_WHEEL, buttons_of[i].step);
+			add(b, INPUT_BUTTON, REL_WHEEL, buttons_of[i].step);
 	}
 	c->buttons = mask;
 	c->last_x = x;

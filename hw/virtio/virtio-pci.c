@@ -53,6 +53,9 @@ static const struct kind kinds[] = {
 	{ &virtio_serial_type, VIRTIO_ID_CONSOLE, 0x1003, 0x078000, one_for_all },
 	{ &virtio_rng_type, VIRTIO_ID_RNG, 0x1005, 0x00ff00, one_each },
 	{ &virtio_gpu_type, VIRTIO_ID_GPU, 0, 0x038000, one_each, true },
+	{ &virtio_keyboard_type, VIRTIO_ID_INPUT, 0, 0x090000, one_for_all, true },
+	{ &virtio_mouse_type, VIRTIO_ID_INPUT, 0, 0x090200, one_for_all, true },
+	{ &virtio_tablet_type, VIRTIO_ID_INPUT, 0, 0x098000, one_for_all, true },
 };
 
 static const struct kind *kind_of(const struct device *dev)
@@ -351,9 +354,12 @@ static const struct device_type types[] = {
 	VIRTIO_PCI_TYPE("virtio-balloon", virtio_balloon_type, DEVICE_MISC,
 			"virtio memory balloon"),
 	VIRTIO_PCI_MODERN("virtio-gpu", virtio_gpu_type, DEVICE_DISPLAY, "virtio display, 2D"),
+	VIRTIO_PCI_MODERN("virtio-keyboard", virtio_keyboard_type, DEVICE_INPUT, "virtio keyboard"),
+	VIRTIO_PCI_MODERN("virtio-mouse", virtio_mouse_type, DEVICE_INPUT, "virtio mouse"),
+	VIRTIO_PCI_MODERN("virtio-tablet", virtio_tablet_type, DEVICE_INPUT, "virtio tablet"),
 };
 
 const struct device_type *const hw_virtio_pci_devices[] = {
-	&types[0], &types[1], &types[2], &types[3], &types[4],  &types[5],
-	&types[6], &types[7], &types[8], &types[9], &types[10], NULL,
+	&types[0], &types[1], &types[2],  &types[3],  &types[4],  &types[5],  &types[6], &types[7],
+	&types[8], &types[9], &types[10], &types[11], &types[12], &types[13], NULL,
 };

@@ -18,7 +18,7 @@ enum input_kind { INPUT_KEY = 1, INPUT_BUTTON = 2, INPUT_REL = 4, INPUT_ABS = 8 
 
 struct input_event {
 	enum input_kind kind;
-	u16 code;  /* KEY_x, BTN_x; REL_x (also of wheels), ABS_x */
+	u16 code;  /* KEY_x, BTN_x or, for a wheel, REL_WHEEL; REL_x, ABS_x */
 	int value; /* 1: down, 0: up; steps; position */
 };
 

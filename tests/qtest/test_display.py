@@ -470,5 +470,123 @@ class GPU(DisplayTest):
         self.board('-device', 'virtio-gpu-device', name='b')
 
 
+class Input(DisplayTest):
+    """Numbers: Virtio 1.2, 5.8, and linux/input-event-codes.h."""
+
+    RINGS = RAM + 0x100000
+    SYN, KEY, REL, ABS = 0, 1, 2, 3
+    A, ENTER, LEFTCTRL, F1, BTN_LEFT = 30, 28, 29, 59, 0x110
+
+    def start(self, kind, *args):
+        self.board_ = self.board('-m', '32M', '-device', 'virtio-%s-pci,addr=4,id=in' % kind, *args,
+                                 name=kind)
+        bus = self.board_.bus
+        self.device = pci.Device(bus, pci.Function(bus, 4))
+        self.device.negotiate(0)
+        self.queue = mmio.Queue(self.device, 0, self.RINGS, size=64)
+        for number in range(64):    # a buffer each
+            bus.write(self.queue.desc + 16 * number, struct.pack('<QIHH', self.RINGS + 0x8000 + 8 * number, 8, 2, 0))
+            bus.store(self.queue.avail + 4 + 2 * number, number, 2)
+        bus.store(self.queue.avail + 2, 64, 2)
+        self.device.go()
+        self.taken = 0
+        return self.board_
+
+    def events(self, count):
+        """The next so many: (type, code, value)."""
+        bus = self.board_.bus
+        used = self.queue.desc + 0x800
+        self.wait_for(lambda: bus.load(used + 2, 2) >= self.taken + count, '%d events' % count)
+        self.assertEqual(bus.load(used + 2, 2), self.taken + count)
+        first, self.taken = self.taken, self.taken + count
+        return [struct.unpack('<HHi', bus.read(self.RINGS + 0x8000 + 8 * number, 8)) for number in range(first, self.taken)]
+
+    def select(self, select, subsel=0):
+        self.board_.bus.store(self.device.base + pci.DEVICE, select, 1)
+        self.board_.bus.store(self.device.base + pci.DEVICE + 1, subsel, 1)
+        return self.board_.bus.read(self.device.base + pci.DEVICE + 8, self.device.config(2, 1) or 1)[:self.device.config(2, 1)]
+
+    def test_what_they_say_they_are(self):
+        for kind, product, name in (('keyboard', 1, b'Keyboard'), ('mouse', 2, b'Mouse'), ('tablet', 3, b'Tablet')):
+            with self.subTest(kind):
+                board = self.start(kind)
+                self.assertEqual(pci.Function(board.bus, 4).read(0), 0x10521af4)
+                self.assertIn(name, self.select(1))
+                self.assertEqual(self.select(3), struct.pack('<HHHH', 6, 0x627, product, 1))
+                keys = int.from_bytes(self.select(0x11, self.KEY), 'little')
+                self.assertEqual((keys >> self.A & 1, keys >> self.BTN_LEFT & 1), (kind == 'keyboard', kind != 'keyboard'))
+                self.assertEqual(self.select(0x11, self.REL), {'keyboard': b'', 'mouse': b'\x03\x01', 'tablet': b'\0\x01'}[kind])
+                self.assertEqual(self.select(0x12, 0), struct.pack('<5I', 0, 0x7fff, 0, 0, 0) if kind == 'tablet' else b'')
+                self.assertEqual(self.select(0xff, 0xff), b'')
+                board.close()
+
+    def test_keys(self):
+        board = self.start('keyboard')
+        board.qmp.cmd('send-key', {'keys': [{'type': 'qcode', 'data': 'ctrl'}, {'type': 'number', 'data': 30}], 'hold-time': 1})
+        self.assertEqual(self.events(8), [event for pair in ((self.LEFTCTRL, 1), (self.A, 1), (self.A, 0), (self.LEFTCTRL, 0))
+                                          for event in ((self.KEY, *pair), (self.SYN, 0, 0))])
+        self.assertEqual(board.qmp.hmp('sendkey ctrl-f1 1'), '')
+        self.assertEqual([event[1] for event in self.events(8)[::2]], [self.LEFTCTRL, self.F1, self.F1, self.LEFTCTRL])
+        board.qmp.cmd('input-send-event', events=[{'type': 'key', 'data': {'down': True, 'key': {'type': 'qcode', 'data': 'ret'}}}])
+        self.assertEqual(self.events(2), [(self.KEY, self.ENTER, 1), (self.SYN, 0, 0)])
+        for keys in ([], [{'type': 'number', 'data': 0}], [{'type': 'number', 'data': 2 ** 40}], [{'type': 'qcode', 'data': 'unmapped'}],
+                     [{'type': 'qcode', 'data': 'a'}] * 17):
+            with self.assertRaisesRegex(QMPError, 'no key|1 to 16 keys'):
+                board.qmp.cmd('send-key', {'keys': keys})
+        self.assertEqual(board.qmp.cmd('query-mice'), [])
+
+    def test_pointers(self):
+        board = self.start('tablet')
+        mice = board.qmp.cmd('query-mice')
+        self.assertEqual([(mouse['current'], mouse['absolute']) for mouse in mice], [(True, True)])
+        board.qmp.cmd('input-send-event', device='in', events=[
+            {'type': 'abs', 'data': {'axis': 'x', 'value': 100000}}, {'type': 'abs', 'data': {'axis': 'y', 'value': 5}},
+            {'type': 'btn', 'data': {'button': 'left', 'down': True}}, {'type': 'btn', 'data': {'button': 'wheel-down', 'down': True}}])
+        self.assertEqual(self.events(5), [(self.ABS, 0, 0x7fff), (self.ABS, 1, 5), (self.KEY, self.BTN_LEFT, 1),
+                                          (self.REL, 8, -1), (self.SYN, 0, 0)])
+        with self.assertRaisesRegex(QMPError, "'in' is no relative pointer"):
+            board.qmp.cmd('input-send-event', device='in', events=[{'type': 'rel', 'data': {'axis': 'x', 'value': 1}}])
+
+    def test_reports_that_find_no_buffers_are_dropped_whole(self):
+        board = self.start('keyboard')
+        down = {'type': 'key', 'data': {'down': True, 'key': {'type': 'qcode', 'data': 'a'}}}
+        board.qmp.cmd('input-send-event', events=[down] * 64)      # one buffer too few
+        board.qmp.cmd('input-send-event', events=[down] * 1000)
+        board.qmp.cmd('input-send-event', events=[down] * 63)
+        self.assertEqual(self.events(64)[-1], (self.SYN, 0, 0))
+        board.qmp.cmd('input-send-event', events=[down])
+        self.assertEqual(self.events(0), [])
+
+    def test_a_viewer_types_and_points(self):
+        path = self.path('vnc')
+        self.start('keyboard', '-vnc', 'unix:' + path)
+        viewer = RFB(path)
+        self.addCleanup(viewer.close)
+        viewer.key(0xff0d, True)
+        self.assertEqual(self.events(2)[0], (self.KEY, self.ENTER, 1))
+        viewer.close()      # what it held is let go
+        self.assertEqual(self.events(2)[0], (self.KEY, self.ENTER, 0))
+        self.board_.close()
+        self.start('tablet', '-vnc', 'unix:' + path)
+        viewer = RFB(path)
+        self.addCleanup(viewer.close)
+        viewer.pointer(639, 0, 1)
+        self.assertEqual(self.events(4), [(self.ABS, 0, 0x7fff), (self.ABS, 1, 0), (self.KEY, self.BTN_LEFT, 1), (self.SYN, 0, 0)])
+        self.board_.close()
+        self.start('mouse', '-vnc', 'unix:' + path)
+        viewer = RFB(path)
+        self.addCleanup(viewer.close)
+        viewer.pointer(10, 20)
+        viewer.pointer(7, 25)
+        self.assertEqual(self.events(6)[-3:], [(self.REL, 0, -3), (self.REL, 1, 5), (self.SYN, 0, 0)])
+
+    def test_migration(self):
+        board = self.start('keyboard')
+        other = self.migrate(board, '-m', '32M', '-device', 'virtio-keyboard-pci,addr=4,id=in')
+        self.board_ = other
+        other.qmp.cmd('send-key', {'keys': [{'type': 'qcode', 'data': 'a'}], 'hold-time': 0})
+        self.assertEqual(self.events(4)[0], (self.KEY, self.A, 1))
+
+
 if __name__ == '__main__':
     main()
