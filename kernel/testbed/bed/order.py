@@ -2,8 +2,8 @@
 
 from . import source
 
-ORDER = ('dirty-run', 'arm64-leaf-walk', 'arm64-hdbss', 'arm64-hacdbs', 'x86-tdp-leaf-batch',
-         'riscv-dirty-batch')
+ORDER = ('dirty-run', 'arm64-leaf-walk', 'arm64-hdbss', 'arm64-hacdbs', 'arm64-recover-blocks',
+         'x86-tdp-leaf-batch', 'riscv-dirty-batch')
 # Is no level: KVM's selftests of every level are built with it.
 BESIDE = ('selftests',)
 # A series whose name begins so is for one architecture; others are for all.

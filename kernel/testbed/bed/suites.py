@@ -19,6 +19,7 @@ CASES = {
     'clear-rare': '-b 4k -c 1 -s 2048',
     'ring': '-b 4k -d 65536',
     'ring-random': '-b 4k -d 65536 -o 5241',
+    'recover-dirty': '-b thp -c 1 -i 1 -W',
     'ring-signals': '-b 4k -d 65536 -m 16 -S 30000',
 }
 SPLIT = {'arm64': '-e 0x200000'}
@@ -57,6 +58,7 @@ ROWS = (
     Row('ring-random', 'reset', 1, 'RESET_DIRTY_RINGS, pages in random order'),
     Row('clear-thp', 'disable', 0, 'disable, memory in 2 MiB blocks'),
     Row('clear-thp', 'after', 0, 'the guest writes all pages after that'),
+    Row('recover-dirty', 'after', 0, 'the same, pages were left writable'),
 )
 
 # {mode}: one guest mode with pages of 4 KiB

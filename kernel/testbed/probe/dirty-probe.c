@@ -23,7 +23,7 @@
 static const char usage[] =
 	"usage: dirty-probe [-m MIB] [-i ROUNDS] [-b 4k|thp|hugetlb] [-c MANUAL_PROTECT_CAPS]\n"
 	"                   [-k PAGES_PER_CLEAR] [-e SPLIT_CHUNK] [-d RING_ENTRIES] [-s STRIDE]\n"
-	"                   [-o ODD_STEP] [-S SIGNAL_NS] [-u PAGES_TO_UNMAP] [-B] [-x]\n"
+	"                   [-o ODD_STEP] [-S SIGNAL_NS] [-u PAGES_TO_UNMAP] [-B] [-W] [-x]\n"
 	"       dirty-probe -I | -V\n";
 
 struct cost {
@@ -325,6 +325,8 @@ static int measure(const struct probe_options *o)
 		}
 		printf("exits %lu %llu\n", r, vm_stat(&p, "exits") - exits);
 	}
+	if (o->write_again)
+		vm_run(&p);
 	set_log(&p, false);
 	stuck = !write_after(&p);
 	vm_print_stats(&p);
@@ -349,10 +351,8 @@ static bool parse_backing(const char *text, enum backing *backing)
 static bool parse(int argc, char **argv, struct probe_options *o)
 {
 	bool *flag[256] = {
-		['x'] = &o->may_report_more,
-		['B'] = &o->bad_entries,
-		['I'] = &o->check_ids,
-		['V'] = &o->check_vmids,
+		['x'] = &o->may_report_more, ['B'] = &o->bad_entries, ['W'] = &o->write_again,
+		['I'] = &o->check_ids,       ['V'] = &o->check_vmids,
 	};
 	unsigned long *number[256] = {
 		['m'] = &o->mib,         ['i'] = &o->rounds,      ['c'] = &o->manual_caps,
@@ -362,7 +362,7 @@ static bool parse(int argc, char **argv, struct probe_options *o)
 	};
 	int c;
 
-	while ((c = getopt(argc, argv, "m:i:c:k:e:d:s:o:S:b:u:xBIV")) != -1) {
+	while ((c = getopt(argc, argv, "m:i:c:k:e:d:s:o:S:b:u:xBWIV")) != -1) {
 		char *end;
 
 		if (c == 'b' && parse_backing(optarg, &o->backing))

@@ -13,7 +13,7 @@ typedef void visit(const char *name, uint64_t value, void *opaque);
 static bool wanted(const char *name)
 {
 	return !strcmp(name, "exits") || !strncmp(name, "hdbss_", 6) ||
-	       !strncmp(name, "hacdbs_", 7);
+	       !strncmp(name, "hacdbs_", 7) || !strncmp(name, "recover", 7);
 }
 
 static void read_at(int fd, void *to, size_t size, off_t offset)

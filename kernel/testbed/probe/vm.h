@@ -30,6 +30,7 @@ struct probe_options {
 	unsigned long unmapped;     /* pages that are unmapped each time before the log is read */
 	bool may_report_more;       /* pages that the guest did not write are no failure */
 	bool bad_entries;           /* of the ring, for the kernel to find; needs a slot behind */
+	bool write_again;           /* once more before logging ends: it leaves pages writable */
 	bool check_ids, check_vmids;
 	enum backing backing;
 };
