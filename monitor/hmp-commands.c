@@ -71,6 +71,22 @@ static void run_qom_list(struct hmp_call *call)
 	}
 }
 
+/* The network may be left out, as it stands in front. */
+static void run_hostfwd(struct hmp_call *call)
+{
+	g_auto(GStrv) words = g_strsplit(json_object_get_string_member(call->args, "text"), " ", 2);
+	JsonObject *args = json_object_new();
+
+	if (words[1])
+		json_object_set_string_member(args, "id", words[0]);
+	json_object_set_string_member(args, "rule", words[words[1] ? 1 : 0]);
+	json_object_set_boolean_member(args, "add",
+				       g_str_equal(call->command->name, "hostfwd_add"));
+	g_clear_pointer(&call->args, json_object_unref);
+	call->args = args;
+	hmp_plain(call);
+}
+
 static void run_memsave(struct hmp_call *call)
 {
 	int cpu = monitor_scope_cpu();
@@ -142,6 +158,10 @@ const struct hmp_command hmp_commands[] = {
 	  hmp_plain },
 	{ "help|?", "", "[cmd]", "show the help", NULL, NULL },
 	{ "info", "", "[subcommand]", "show information about the machine", NULL, NULL },
+	{ "hostfwd_add", "text:S", "[netdev] [tcp|udp]:[addr]:port-[addr]:port",
+	  "forward a port of this host into a user network", "x-hostfwd", run_hostfwd },
+	{ "hostfwd_remove", "text:S", "[netdev] [tcp|udp]:[addr]:port",
+	  "do not forward a port any more", "x-hostfwd", run_hostfwd },
 	{ "memsave", "val:i size:i filename:s", "addr size file",
 	  "save guest memory, by virtual address, to a file", "memsave", run_memsave },
 	{ "migrate", "-d -r uri:s", "[-d] [-r] uri",

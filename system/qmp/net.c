@@ -113,6 +113,11 @@ struct qapi_human_readable_text *qmp_x_query_network(struct machine *m, GError *
 	return text_result(net_info_text());
 }
 
+void qmp_x_hostfwd(struct machine *m, const struct qapi_x_hostfwd_args *args, GError **err)
+{
+	net_hostfwd(args->id, args->rule, args->add, err);
+}
+
 struct qapi_human_readable_text *qmp_x_query_usernet(struct machine *m, GError **err)
 {
 	return text_result(net_usernet_text());

@@ -139,6 +139,8 @@ ROWS = (
     Row('query-rx-filter', {'name': 'nic0'}, lambda got: (got[0]['promiscuous'], got[0]['unicast'], got[0]['main-mac']) == (
         True, 'normal', '52:54:00:12:34:56'), bad={'name': 'net0'}, text='net0.*no network card'),
     Row('x-query-network', {}, lambda got: 'link=down' in got['human-readable-text']),
+    Row('x-hostfwd', {'id': 'net0', 'rule': 'tcp:127.0.0.1:0-:80', 'add': True}, OK,
+        bad={'id': 'nonesuch', 'rule': 'tcp::1-:2', 'add': True}, text='no user network nonesuch'),
     Row('x-query-usernet', {}, lambda got: 'net0' in got['human-readable-text']),
     Row('blockdev-add', {'driver': 'null-co', 'node-name': 'disk0', 'size': 1 << 20}, OK,
         bad={'driver': 'file', 'node-name': 'f', 'filename': '/nonesuch'}, text='/nonesuch.*No such file'),
@@ -210,6 +212,8 @@ HMP = (
     ('qom-set /machine rtc on', 'cannot be set'), ('device_del nonesuch', 'nonesuch'), ('cpu 1', ''),
     ('netdev_add user,id=n7,restrict=on', ''), ('netdev_del n7', ''), ('device_add nonesuch', 'nonesuch'),
     ('closefd nonesuch', 'nonesuch'), ('watchdog_action reset', 'watchdog'), ('system_wakeup', 'suspend'),
+    ('hostfwd_remove nonesuch tcp::1', 'no user network nonesuch'), ('hostfwd_remove tcp:127.0.0.1:1', '.'),
+    ('hostfwd_add net0 tcp::x-:80', 'x'),
     ('xp /2xg 0x1000', '0000000000001000: 0x0000000000000000 0x0000000000000000'),
     ('xp/3c 0x1000', r"'\\x00' '\\x00' '\\x00'"), ('xp /1dw 4096', ': 0'), ('xp /1zz 0', "'/1zz' is not a format"),
     ('xp', 'missing'), ('xp /x somewhere', "'somewhere' is not a number"),
