@@ -63,6 +63,28 @@ class Firmware(FunctionalTest):
         a = self.machine('a', '-bios', str(firmware()), guest=None, memory='256M')
         a.serial.wait('Shell> ', 200)
 
+    def bright(self, machine):
+        """Size of the picture, and how many bytes of it are not black."""
+        path = self.path('shot')
+        machine.qmp.cmd('screendump', filename=path)
+        with open(path, 'rb') as f:
+            self.assertEqual(f.readline(), b'P6\n')
+            size = tuple(map(int, f.readline().split()))
+            self.assertEqual(f.readline(), b'255\n')
+            pixels = f.read()
+        self.assertEqual(len(pixels), size[0] * size[1] * 3)
+        return size, len(pixels) - pixels.count(0)
+
+    def test_displays(self):
+        """The firmware's own drivers draw the shell, as its text is there on the serial port."""
+        for device, size in (('ramfb', (800, 600)), ('virtio-gpu-pci', (1280, 800))):
+            with self.subTest(device=device):
+                a = self.machine('a', '-bios', str(firmware()), '-device', device, guest=None, memory='256M')
+                a.serial.wait('Shell> ', 200)
+                self.wait_for(lambda machine=a: self.bright(machine)[1] > 5000, 'a picture', 60)
+                self.assertEqual(self.bright(a)[0], size)
+                a.close()
+
     def disk(self, append):
         """A FAT file system with Linux as a program of EFI, and a script for the shell that starts it."""
         for tool in ('mkfs.vfat', 'mcopy'):
