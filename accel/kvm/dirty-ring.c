@@ -184,10 +184,27 @@ static void note_reset(struct kvm_accel *kvm, bool all)
 			ring->overflowed = ring->stuck = true;
 			continue;
 		}
-		ring->overflowed |= ring->fetch - ring->reset == ring->entries;
 		stat_add(kvm, reset_entries, ring->fetch - ring->reset);
 		ring->reset = ring->fetch;
 	}
+}
+
+/*
+ * A ring all of whose entries were dirty: how many more the kernel has pushed, and so where it
+ * overwrites next, is not known. It is repaired before anything is reset, when all are in use.
+ */
+static int repair_overflows(struct kvm_accel *kvm, int first, int n, GError **err)
+{
+	int ret = 0;
+
+	for (int i = first; i < first + n && !ret; i++) {
+		struct kvm_vcpu *kv = kvm->vcpus[i];
+
+		kv->ring.overflowed |= kv->ring.fetch - kv->ring.reset == kv->ring.entries;
+		if (kv->ring.overflowed)
+			ret = kvm_ring_repair(kv, false, err);
+	}
+	return ret;
 }
 
 /* Harvests the rings of vCPUs @first.., @n of them, resets, repairs. @full: at a ring-full exit of
@@ -204,6 +221,9 @@ static int harvest_and_reset(struct kvm_accel *kvm, int first, int n, bool full,
 		if (!kvm->vcpus[i]->ring.excess)
 			found += harvest(kvm->vcpus[i]);
 	g_rw_lock_reader_unlock(&kvm->slots_lock);
+	ret = repair_overflows(kvm, first, n, err);
+	if (ret)
+		return ret;
 	harvested = harvested_entries(kvm);
 	if (harvested || full)
 		passed = kvm_ring_reset(kvm, harvested);
