@@ -39,6 +39,7 @@ struct vnc_server {
 	u32 *shadow; /* what clients have, or will be sent: width x height pixels */
 	u32 *line;   /* scratch, a line of the picture */
 	unsigned width, height, nclients;
+	int accepted_fd; /* of the client that is being made */
 	s64 last_frame_us;
 	gint woken; /* atomic */
 

@@ -7,6 +7,8 @@
  */
 #include "vnc-priv.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -91,18 +93,15 @@ static void fill_peer(struct vnc_client *c, int fd)
 	c->addr.service = g_strdup(colon + 1);
 }
 
-/* A page of some web site must not get in by way of the user's browser: no WebSockets. */
 static enum rfbNewClientAction new_client(struct _rfbClientRec *cl)
 {
 	struct vnc_server *s = cl->screen->screenData;
 	struct vnc_client *c;
 
-	if (cl->wsctx)
-		return RFB_CLIENT_REFUSE;
 	c = g_new0(struct vnc_client, 1);
 	c->server = s;
-	c->fd = dup(cl->sock);
-	fill_peer(c, cl->sock);
+	c->fd = dup(s->accepted_fd);
+	fill_peer(c, s->accepted_fd);
 	cl->clientData = c;
 	cl->clientGoneHook = client_gone;
 	s->nclients++;
@@ -136,19 +135,57 @@ static rfbBool check_password(struct _rfbClientRec *cl, const char *response, in
 	return !differs;
 }
 
+/* What the library has to say to a new client, to the client itself, which now takes the place of
+ * the stand-in that it was said to. */
+static void swap_in(struct _rfbClientRec *cl, int stand_in, int fd)
+{
+	char greeting[64];
+	ssize_t n = recv(stand_in, greeting, sizeof(greeting), MSG_DONTWAIT);
+
+	if (n > 0)
+		send(fd, greeting, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	dup2(fd, cl->sock);
+}
+
+/*
+ * The library looks for WebSockets before it greets a client: it waits for a client's first four
+ * bytes, for ever if there are one to three. It gets to see a stand-in that sends nothing instead.
+ * So there are no WebSockets, by which a page of some web site could get in through a browser.
+ */
+static void start_client(struct vnc_server *s, int fd)
+{
+	struct _rfbClientRec *cl;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		log_warn_once("VNC: no descriptor left for a connection: %s", g_strerror(errno));
+		return;
+	}
+	if (pair[0] >= FD_SETSIZE) {
+		close(pair[0]);
+		close(pair[1]);
+		return;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 },
+		   sizeof(int)); /* UNIX: no such option */
+	s->accepted_fd = fd;
+	cl = rfbNewClient(s->screen, pair[0]); /* closes it when it fails */
+	if (cl)
+		swap_in(cl, pair[1], fd);
+	close(pair[1]);
+}
+
 static void accept_client(struct vnc_server *s)
 {
 	int fd = socket_accept(s->listen_fd);
 
 	if (fd < 0)
 		return;
-	if (s->nclients >= VNC_CLIENTS_MAX || fd >= FD_SETSIZE) {
-		log_warn_once("VNC: more than %d connections, or no descriptor left for one",
-			      VNC_CLIENTS_MAX);
-		close(fd);
-		return;
-	}
-	rfbNewClient(s->screen, fd); /* closes it when it fails */
+	if (s->nclients >= VNC_CLIENTS_MAX)
+		log_warn_once("VNC: more than %d connections", VNC_CLIENTS_MAX);
+	else
+		start_client(s, fd);
+	close(fd);
 }
 
 static void tell_initialized(struct vnc_server *s)

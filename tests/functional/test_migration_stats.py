@@ -42,7 +42,7 @@ class Statistics(FunctionalTest):
         start = time.monotonic()
         migration.start(a, 'unix:' + self.path('proxy'))
         replies = self.poll(a)
-        wall = (replies[-1][0] - start) * 1000
+        wall = (time.monotonic() - start) * 1000
         last = replies[-1][1]
         self.assertEqual(last['status'], 'completed', str(last))
         self.assert_sane(replies)
