@@ -7,7 +7,8 @@
 #include "memory/address-space.h"
 #include "util/error.h"
 
-#define LINE 16 /* bytes */
+#define PAGE 4096 /* no translation is finer */
+#define LINE 16   /* bytes */
 #define MOST 65536
 
 /* The vCPU whose translation counts; stopped. NULL with @err. */
@@ -48,16 +49,20 @@ static void print_unit(GString *out, u64 value, unsigned size, char format)
 	}
 }
 
-/* Units do not lie in two pages of any granule unless they are not aligned: then in pieces. */
+/* In one access, as registers of devices want it, but for units that lie in two pages. */
 static bool read_unit(struct machine *m, struct vcpu *cpu, u64 at, u8 *out, unsigned size)
 {
-	for (unsigned i = 0; i < size; i++) {
-		u64 phys = at + i;
+	while (size) {
+		unsigned n = MIN(size, PAGE - at % PAGE);
+		u64 phys = at;
 
-		if (cpu && !cpu->ops->debug->translate(cpu, at + i, &phys))
+		if (cpu && !cpu->ops->debug->translate(cpu, at, &phys))
 			return false;
-		if (address_space_read(m->vm->memory, phys, out + i, 1) != MEM_OK)
+		if (address_space_read(m->vm->memory, phys, out, n) != MEM_OK)
 			return false;
+		at += n;
+		out += n;
+		size -= n;
 	}
 	return true;
 }

@@ -98,6 +98,14 @@ class Registers(GdbTest):
 
 
 class Memory(GdbTest):
+    def test_monitor_shows_a_register(self):
+        """xp reads a register in one access: UARTFR of a PL011 at reset, Arm DDI 0183, 3.3.3."""
+        machine, _ = self.start()
+        text = machine.qmp.cmd('human-monitor-command', command_line='xp /1xw 0x09000018')
+        self.assertEqual(text.split(), ['0000000009000018:', '0x00000090'])
+        text = machine.qmp.cmd('human-monitor-command', command_line='xp /1xg 0x%x' % (DATA + 0xffc))
+        self.assertEqual(text.split(), ['%016x:' % (DATA + 0xffc), '0x%016x' % 0])
+
     def test_write_and_read_back(self):
         _, gdb = self.start()
         data = bytes(range(256)) * 20
