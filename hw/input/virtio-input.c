@@ -116,14 +116,7 @@ static void handle_events(struct virtio_device *vdev, struct virtqueue *vq)
 /* Lights of keyboards: nobody shows them. */
 static void handle_status(struct virtio_device *vdev, struct virtqueue *vq)
 {
-	struct virtqueue_elem *elem;
-
-	do {
-		while ((elem = virtqueue_pop(vq))) {
-			virtqueue_push(vq, elem, 0);
-			virtio_notify(vq);
-		}
-	} while (!virtqueue_notify_on(vq));
+	virtio_return_all(vq);
 }
 
 /* ---- Configuration (5.8.5) ---- */

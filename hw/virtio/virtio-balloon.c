@@ -118,14 +118,7 @@ static void handle_inflate(struct virtio_device *vdev, struct virtqueue *vq)
 /* The pages are RAM all the time: there is nothing to do but to say yes. */
 static void handle_deflate(struct virtio_device *vdev, struct virtqueue *vq)
 {
-	struct virtqueue_elem *elem;
-
-	do {
-		while ((elem = virtqueue_pop(vq))) {
-			virtqueue_push(vq, elem, 0);
-			virtio_notify(vq);
-		}
-	} while (!virtqueue_notify_on(vq));
+	virtio_return_all(vq);
 }
 
 static void report_elem(struct virtio_balloon *b, const struct virtqueue_elem *elem)

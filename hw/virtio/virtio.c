@@ -211,6 +211,18 @@ void virtio_notify(struct virtqueue *vq)
 		raise_isr(vq->vdev, VIRTIO_ISR_QUEUE, vq);
 }
 
+void virtio_return_all(struct virtqueue *vq)
+{
+	struct virtqueue_elem *elem;
+
+	do {
+		while ((elem = virtqueue_pop(vq))) {
+			virtqueue_push(vq, elem, 0);
+			virtio_notify(vq);
+		}
+	} while (!virtqueue_notify_on(vq));
+}
+
 void virtio_config_changed(struct virtio_device *vdev)
 {
 	vdev->config_generation++;

@@ -145,6 +145,10 @@ bool virtio_live(const struct virtio_device *vdev);
 /* virtio_notify() - interrupt for pushed chains, if the driver wants one. */
 void virtio_notify(struct virtqueue *vq);
 
+/* virtio_return_all() - from a queue's handler: give the driver back whatever it offers, as done.
+ */
+void virtio_return_all(struct virtqueue *vq);
+
 /* virtio_config_changed() - the configuration changed by itself. */
 void virtio_config_changed(struct virtio_device *vdev);
 

@@ -19,6 +19,22 @@
 #define GICC 0x08010000ull
 #define V2M  0x08020000ull
 
+/* Of GICC, and of GICV. */
+enum {
+	CTLR = 0x00,
+	PMR = 0x04,
+	BPR = 0x08,
+	IAR = 0x0c,
+	EOIR = 0x10,
+	RPR = 0x14,
+	HPPIR = 0x18,
+	ABPR = 0x1c,
+	AIAR = 0x20,
+	AEOIR = 0x24,
+	AHPPIR = 0x28,
+	DEACTIVATE = 0x1000,
+};
+
 static struct machine *m;
 static struct device *gic;
 static struct arm_cpu *cpus[CPUS];

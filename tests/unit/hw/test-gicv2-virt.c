@@ -14,19 +14,6 @@ enum {
 	H_ELRSR = 0x30,
 	H_APR = 0xf0,
 	H_LR = 0x100,
-
-	CTLR = 0x00,
-	PMR = 0x04,
-	BPR = 0x08,
-	IAR = 0x0c,
-	EOIR = 0x10,
-	RPR = 0x14,
-	HPPIR = 0x18,
-	ABPR = 0x1c,
-	AIAR = 0x20,
-	AEOIR = 0x24,
-	AHPPIR = 0x28,
-	DEACTIVATE = 0x1000,
 };
 
 #define HW      (1u << 31)

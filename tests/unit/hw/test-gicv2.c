@@ -2,21 +2,9 @@
 #include "tests/unit/hw/gicv2-fixture.h"
 
 enum {
-	CTLR = 0x00,
-	PMR = 0x04,
-	BPR = 0x08,
-	IAR = 0x0c,
-	EOIR = 0x10,
-	RPR = 0x14,
-	HPPIR = 0x18,
-	ABPR = 0x1c,
-	AIAR = 0x20,
-	AEOIR = 0x24,
-	AHPPIR = 0x28,
 	APR0 = 0xd0,
 	APR2 = 0xd8,
 	NSAPR0 = 0xe0,
-	DEACTIVATE = 0x1000,
 };
 
 static void create(unsigned ncpus)
